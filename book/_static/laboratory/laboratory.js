@@ -114,8 +114,7 @@ class Laboratory {
     const told = words && (this.model.src.words ? localised("Not in the vocabulary: {words}.", { words })
       : localised("Of {words} it does not know every character: it reads <unk> instead, and translates the rest.",
         { words }));
-    const end = cut && localised("The sentence is too long: the model reads it up to “{end}”.",
-      { end: cut.slice(-40) });
+    const end = cut && localised("The sentence is too long: it was cut after “{end}”.", { end: cut.slice(-40) });
     this.notice = sentence;
     this.told.textContent = [end, told, sentence].filter(Boolean).join(" ");
   }

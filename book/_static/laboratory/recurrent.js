@@ -40,6 +40,10 @@ const CELLS = {
   },
 };
 
+function dot(x, y) {
+  return x.reduce((sum, entry, i) => sum + entry * y[i], 0);
+}
+
 // A matrix of one row.
 function vector(data) {
   return { rows: 1, columns: data.length, data };

@@ -18,7 +18,7 @@ function writtenIn(tokens, [from, to]) {
 }
 
 // Whether a space stands before a token.
-const isApart = (roles, at) => at > 0 && "wse".includes(roles[at]);
+const isApart = (roles, at) => at === 0 || "wse".includes(roles[at]);
 
 // The weights of rows and columns that are shown together: the mean of the rows, each of which adds up
 // to 1, and the sum of the columns. So the mean adds up to 1, too.
@@ -54,7 +54,7 @@ function translations(lab) {
     const words = together.flatMap(([from, to]) => {
       const said = word(writtenIn(tokens, [from, to]), writing.tgt);
       const isShown = from <= lab.position && lab.position < to;
-      return [...(isApart(roles, from) ? [" "] : []), isChosen
+      return [...(from && isApart(roles, from) ? [" "] : []), isChosen
         ? make("button", { type: "button", "aria-pressed": String(isShown), "data-key": `word ${from}`,
           class: isApart(roles, from) ? null : "joined", onclick: () => lab.choose({ position: from }) }, said)
         : said];
@@ -79,12 +79,14 @@ function translations(lab) {
   return make("div", { class: "translations" }, ...rows);
 }
 
-// What a model of subwords reads: its pieces, or the words among which one is not known.
-function sourceLine(lab) {
-  const { tokens, roles } = lab.found.now.source;
-  if (lab.model.src.words || !(lab.pieces || tokens.includes("<unk>"))) return [];
-  return [make("p", { class: "numbers" }, `${localised("It reads:")} `, ...shownTogether(lab, roles).map((each) =>
-    word(writtenIn(tokens, each), lab.writing.src)))];
+// What a model of subwords reads: the pieces of each word, or words of which it does not know all.
+function sourceLine({ found, model, pieces, writing }) {
+  const { tokens, roles } = found.now.source;
+  if (model.src.words || !(pieces || tokens.includes("<unk>"))) return [];
+  const words = shownTogether({ arePieces: false }, roles).map((each) =>
+    (pieces ? tokens.slice(...each).join("|") : writtenIn(tokens, each)));
+  return [make("p", { class: "reads" }, localised("It reads:"),
+    ...words.flatMap((each) => [" ", word(each, writing.src)]))];
 }
 
 // What a Korean translation says, in English: of what is said, not of the source; null if nothing.
@@ -103,7 +105,7 @@ function readBack({ grammar }, best) {
 function nextToken(lab) {
   const { best, next } = lab.found.now;
   const said = best.tokens.slice(0, lab.position).map((token, t) =>
-    (isApart(best.roles, t) ? ` ${token}` : token)).join("").replaceAll("▁", "") || localised("the beginning");
+    (isApart(best.roles, t) ? ` ${token}` : token)).join("").replaceAll("▁", "").trim() || localised("the beginning");
   const entries = next[lab.position].map((entry) =>
     ({ ...entry, token: lab.model.tgt.tokens[entry.id] }));
   return make("section", {}, make("h2", {}, localised("The next token")),
@@ -182,11 +184,11 @@ function attention(lab) {
     make("option", { value: name, selected: name === lab.layer }, layerName(name))));
   return make("section", {},
     make("div", { class: "shown" }, make("h2", {}, localised("Attention")), layer,
+      ...(lab.model.tgt.words ? [] : [make("button", { type: "button", "aria-pressed": String(lab.pieces),
+        "data-key": "pieces", onclick: () => lab.choose({ pieces: !lab.pieces }) }, localised("pieces"))]),
       choice("head", localised("head"), [[-1, localised("all heads")], ...heads.map((_one, head) =>
         [head, String(head + 1), { "aria-label": localised("head {head}", { head: head + 1 }) }])], lab.head,
-      (head) => lab.choose({ head })),
-    ...(lab.model.tgt.words ? [] : [make("button", { type: "button", "aria-pressed": String(lab.pieces),
-      "data-key": "pieces", onclick: () => lab.choose({ pieces: !lab.pieces }) }, localised("pieces"))])),
+      (head) => lab.choose({ head }))),
     table, make("p", { class: "note" }, note));
 }
 

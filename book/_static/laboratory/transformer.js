@@ -20,10 +20,6 @@ function columns(x, start, width) {
   return part;
 }
 
-function dot(x, y) {
-  return x.reduce((sum, entry, i) => sum + entry * y[i], 0);
-}
-
 // x yᵀ: every row of x times every row of y, plus b if there is one. Four rows of y at a time: no sum
 // waits for another, and a number of x is read once for the four. At the end a row may be among them twice.
 function timesTransposed({ rows, columns, data: x }, { rows: width, data: y }, b) {
@@ -40,9 +36,7 @@ function timesTransposed({ rows, columns, data: x }, { rows: width, data: y }, b
         s2 += entry * y[y2 + k];
         s3 += entry * y[y3 + k];
       }
-      const at = i * width;
-      [product.data[at + j], product.data[at + j1]] = [s0, s1];
-      [product.data[at + j2], product.data[at + j3]] = [s2, s3];
+      for (const [to, sum] of [[j, s0], [j1, s1], [j2, s2], [j3, s3]]) product.data[i * width + to] = sum;
     }
   }
   return product;
@@ -117,7 +111,8 @@ class Transformer {
     for (let i = 0; i < x.rows; i++) {
       const mean = shift ? row(x, i).reduce((a, b) => a + b) / x.columns : 0;
       const centred = Array.from(row(x, i), (entry) => entry - mean);
-      const scale = Math.sqrt(dot(centred, centred) / x.columns + this.config.epsilon);
+      const squares = centred.reduce((sum, entry) => sum + entry ** 2, 0);
+      const scale = Math.sqrt(squares / x.columns + this.config.epsilon);
       row(y, i).set(centred.map((e, j) => (e / scale) * factor[j] + (shift?.[j] ?? 0)));
     }
     return y;
@@ -129,9 +124,8 @@ class Transformer {
     const { num_heads: heads, num_kv_heads: pairs, d_k, d_v } = this.config;
     const project = (y, side) => compared(this, this.linear(y, side), side, change, first);
     const query = project(x, `${name}.query`);
-    const [key, value] = [`${name}.key`, `${name}.value`].map((side) =>
-      (cache[side] = x === memory ? below(cache[side], project(x, side))
-        : cache[side] ?? project(memory, side))); // of the source, they stay the same
+    const [key, value] = [`${name}.key`, `${name}.value`].map((side) => (cache[side] =
+      x === memory ? below(cache[side], project(x, side)) : cache[side] ?? project(memory, side)));
     const gathered = matrix(x.rows, heads * d_v);
     attention[name] = Array.from({ length: heads }, (_, head) => {
       const pair = Math.floor((head * pairs) / heads);
@@ -174,8 +168,7 @@ class Transformer {
     return add(x, { data: data.subarray(first * x.columns) });
   }
 
-  // The layers of a stack. `run` has the change and the position of the first token, and collects
-  // attention weights, keys and values.
+  // The layers of a stack. `run` has the change and the first position, and collects weights, keys, values.
   stack(side, x, causal, run, memory = null) {
     for (let layer = 0; layer < this.config.num_layers; layer++) {
       const [name, last] = [`${side}.${layer}`, side === "encoder" ? 2 : 3];
@@ -204,7 +197,6 @@ class Transformer {
     const name = this.config.tie_output ? "tgt_embedding.tokens" : "output";
     const asked = { ...x, rows: x.rows - from, data: x.data.subarray(from * x.columns) };
     const logits = this.linear(asked, "output", this.weights[`${name}.weight`]);
-    const after = { ...source, cache: run.cache, length: first + ids.length };
-    return { logits, attention: run.attention, after };
+    return { logits, attention: run.attention, after: { ...source, cache: run.cache, length: first + ids.length } };
   }
 }
