@@ -294,7 +294,7 @@ def words_of(tokens: list[str]) -> list[list[int]]:
     """Which tokens stand together between spaces, but for punctuation at the end."""
     words: list[list[int]] = []
     for at, token in enumerate(tokens):
-        if token.startswith("▁") or token in (".", ",", "<eos>"):
+        if token.startswith("▁") or token in (".", ",", "<bos>", "<eos>"):
             words.append([])
         words[-1].append(at)
     return words
@@ -334,8 +334,7 @@ def test_of_subwords_whole_words_are_shown_or_their_pieces(page: Page, layer: in
     torch.testing.assert_close(whole, wanted)
     torch.testing.assert_close(whole.sum(dim=1), torch.ones(len(whole)))
     page.locator("[data-key='cell 4 0']").click()
-    expect(page.locator("[data-key='cell 4 0']")).to_have_text("1.00")
-    page.wait_for_selector(".results:not([aria-busy])")
+    expect(page.locator("[data-key='cell 4 0']")).to_have_text("1.00", timeout=20_000)
     pieces.click()
     expect(table.locator("tbody th", has_text="✎")).to_have_count(1)
 

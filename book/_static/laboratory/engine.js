@@ -49,9 +49,10 @@ class Engine {
     const searches = [[name, { ...way, change }], ...(isChanged(change) ? [[name, plain]] : []),
       ...others.map((other) => [other, plain])];
     const found = [];
-    const { src, ...first } = this.models.get(name);
-    const whole = src.encode(asWritten(src, text));
-    const cut = whole.length > longestSource(first) && src.decode(whole.slice(0, longestSource(first)));
+    const chosen = this.models.get(name);
+    const [{ src }, most] = [chosen, longestSource(chosen)];
+    const typed = src.encode(asWritten(src, text));
+    const cut = typed.length > most && src.decode(typed.slice(0, most));
     for (const [each, asked] of searches) {
       const model = this.models.get(each);
       const ids = model.src.encode(asWritten(model.src, text)).slice(0, longestSource(model));

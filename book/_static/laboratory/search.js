@@ -85,11 +85,11 @@ function uniform(seed, step) {
 function* greedy(model, source, change = noChange(), pick = (next) => largest(next, 1)[0]) {
   const longest = longestTranslation(model, source);
   const tokens = [];
-  let [logProb, next, state] = [0];
+  let [logProb, read] = [0, { state: source }];
   for (let length = 1; ; length++) {
-    ({ next, state } = readOn(model, source, tokens, change, state));
-    const token = pick(next, length - 1);
-    logProb += next[token];
+    read = readOn(model, source, tokens, change, read.state);
+    const token = pick(read.next, length - 1);
+    logProb += read.next[token];
     const ended = token === EOS;
     if (!ended) tokens.push(token);
     const done = ended || length >= longest;
