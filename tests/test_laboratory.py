@@ -11,16 +11,26 @@ from inspect import signature
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from statistics import median
 
 import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Browser, Error, Page
+from safetensors.torch import load_file
 
+from annotated_transformer import decoding
 from annotated_transformer.batches import Batch
 from annotated_transformer.capture import capture_attention
-from annotated_transformer.corpora import Corpus
-from annotated_transformer.decoding import Search, beam_search, draw, greedy, next_log_probs
+from annotated_transformer.corpora import Corpus, load_corpus
+from annotated_transformer.decoding import (
+    Search,
+    beam_search,
+    decode,
+    draw,
+    greedy,
+    next_log_probs,
+)
 from annotated_transformer.evaluation import alignment_error_rate, strongest_links
 from annotated_transformer.exchange import export_to_web, to_web
 from annotated_transformer.exchange.to_web import tokens_and_merges
@@ -354,6 +364,79 @@ def test_log_probabilities_of_the_committed_models_are_those_of_pytorch(
     torch.testing.assert_close(rated(page, name, examples, wanted, {}), wanted, atol=1e-4, rtol=0)
 
 
+@pytest.fixture(scope="module")
+def german(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The committed translator, with the weights that the page has, where it is opened."""
+    folder = tmp_path_factory.mktemp("german") / "web"
+    run = Run.open(GERMAN_RUN)
+    export_to_web(run, folder)
+    open_in_page(page, "german", folder)
+    exported = load_file(folder / "model.safetensors")
+    for name, parameter in run.model.named_parameters():
+        parameter.data = exported[name].float()
+    return run
+
+
+@pytest.fixture(scope="module")
+def captions(german: Run) -> list[tuple[list[int], list[int]]]:
+    """The first two hundred of the test split."""
+    return german.vocabularies.encode(list(load_corpus("multi30k").split("test_2016_flickr"))[:200])
+
+
+def test_logits_of_captions_are_those_of_pytorch(page, german, captions):
+    script = """([src, tgt]) => {
+        const model = models.german;
+        return text64(model.rate(model.read(src), tgt).logits.data);
+    }"""
+    for src, tgt in captions[::20]:
+        found = base64.b64decode(page.evaluate(script, [[*src, EOS], [BOS, *tgt]]))
+        with evaluating(german.model):
+            batch = Batch.of([(src, tgt)])
+            [wanted] = german.model(batch.src, batch.tgt_in)
+        found = torch.tensor(np.frombuffer(found, np.float32)).view_as(wanted)
+        torch.testing.assert_close(found, wanted, atol=1e-4, rtol=0)
+
+
+WAYS = {
+    "greedy": Search(),
+    "beam": Search(beam=8, alpha=1.4),
+    "cold": Search(sample=True, temperature=0.7),
+    "among a few": Search(sample=True, temperature=1.3, top_k=10, top_p=0.9),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_captions_are_translated_token_for_token_as_the_package_does(
+    page, german, captions, way, monkeypatch
+):
+    search = WAYS[way]
+    script = """([sources, width, alpha, isSampled, given]) => sources.map((src, seed) => {
+        const [model, change, begun] = [models.german, changeOf(given), performance.now()];
+        const source = model.read(src, change);
+        const drawn = (next, step) => draw(next, uniform(seed, step), change);
+        const steps = width > 1 ? beam(model, source, change, { beam: width, alpha })
+            : greedy(model, source, change, isSampled ? drawn : undefined);
+        let [first, last] = [];
+        for (const step of steps) {
+            first ??= performance.now() - begun;
+            last = step.finished?.[0] ?? step;
+        }
+        return [last.tokens, first, performance.now() - begun];
+    })"""
+    given = {"temperature": search.temperature, "topK": search.top_k or 0, "topP": search.top_p}
+    sources = [[*src, EOS] for src, _ in captions]
+    asked = [sources, search.beam, search.alpha, search.sample, given]
+    found, first, whole = zip(*page.evaluate(script, asked), strict=True)
+    print(f"{way}: the first token after {median(first):.0f} ms, all after {median(whole):.0f} ms")
+    numbers = torch.tensor(page.evaluate(
+        "(n) => [...Array(n).keys()].map((s) => [...Array(150).keys()].map((t) => uniform(s, t)))",
+        len(captions),
+    ))  # fmt: skip
+    monkeypatch.setattr(decoding, "random_draws", lambda src, seed, length: numbers[:, :length])
+    wanted = decode(german.model, Batch.of([(src, []) for src, _ in captions]).src, search)
+    assert list(found) == [best.tokens for [best] in wanted]  # there is not even a tie
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_attention_and_its_names_are_those_that_are_captured(runs, page, name):
     run = runs(name)
@@ -460,7 +543,9 @@ def said_next(model, src: list[int], tokens: list[int], change: dict) -> torch.T
     return expected(model, [(src, tokens)], change)[-1]
 
 
-@pytest.mark.parametrize("change", ["no causal mask", "everything"])
+@pytest.mark.parametrize(
+    "change", ["heads off", "no positions", "weights by hand", "no causal mask", "everything"]
+)
 @pytest.mark.parametrize("name", LONG[1:])
 def test_what_searches_of_a_changed_model_find_is_as_likely_when_it_is_rated(
     runs, page, name, change
@@ -783,6 +868,11 @@ PLACES = [*range(0xD800), *range(0xF900, 0x20000), *range(0xE0000, 0xE0200)]
 """Of characters of every kind that is cleaned, and of many others."""
 
 
+ANY = [*range(0xD800), *range(0xE000, 0x110000)]
+MARKS = [*range(0x300, 0x370), 0x200D, 0xFE0F, *range(0x1F3FB, 0x1F400)]
+"""Combining marks, the joiner, and what changes an emoji."""
+
+
 def strange_strings(known: list[str], texts: list[str], count: int) -> list[str]:
     """Strings of sentences, tokens, and what only a malicious or a clumsy reader types."""
     random = Random(0)
@@ -800,6 +890,9 @@ def strange_strings(known: list[str], texts: list[str], count: int) -> list[str]
         lambda: "".join(random.choices([*odd, *known], k=random.randint(1, 9))),
         lambda: random.choice(texts).replace(" ", random.choice([*odd, "   "])),
         lambda: "".join(chr(random.choice(PLACES)) for _ in range(random.randint(1, 12))),
+        lambda: "".join(chr(random.choice(ANY)) for _ in range(random.randint(1, 12))),
+        lambda: "".join(f"{c}{chr(random.choice(MARKS))}" for c in random.choice(texts)),
+        lambda: random.choice(texts).replace(" ", "") * random.randint(1, 9),
     ]
     return [*odd, *(random.choice(makers)() for _ in range(count - len(odd)))]
 
@@ -817,7 +910,7 @@ def test_ten_thousand_strings_are_cut_as_the_library_cuts_them(page, kind):
     }[kind]()
     described = tokens_and_merges(vocabulary)
     texts = [text for pair in [*list(toy().split("test"))[:200], *GERMAN] for text in pair]
-    strings = strange_strings(described["tokens"], texts, 3400)
+    strings = strange_strings(described["tokens"], texts, 10_000)
     script = """([described, strings]) => {
         const vocabulary = new Vocabulary(described);
         return strings.map((text) => {
@@ -834,6 +927,24 @@ def test_ten_thousand_strings_are_cut_as_the_library_cuts_them(page, kind):
         assert bool(unknown) <= (UNK in wanted)
         assert text.split() != [text] or bool(unknown) == (UNK in wanted), repr(text)
         assert all(UNK in vocabulary.encode(word) for word in unknown)
+
+
+def test_all_of_multi30k_is_cut_as_the_library_cuts_it(page):
+    corpus = load_corpus("multi30k")
+    texts = [text for split in corpus.splits for pair in corpus.split(split) for text in pair]
+    script = """([described, texts]) => {
+        const vocabulary = new Vocabulary(described);
+        return texts.map((text) => vocabulary.encode(text));
+    }"""
+    found = page.evaluate(script, [tokens_and_merges(committed()), texts])
+    assert found == committed().encode_all(texts)
+
+
+def test_half_a_character_is_unknown(page):
+    """The library refuses it; a browser can have it in a text."""
+    script = "(described) => new Vocabulary(described).encode('Ein \\ud800Mann \\udc00')"
+    found = page.evaluate(script, tokens_and_merges(committed()))
+    assert found == committed().encode("Ein \ufffdMann \ufffd")
 
 
 def test_every_character_is_cut_as_the_library_cuts_it(page):

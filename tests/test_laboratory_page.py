@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
 from laboratory_page import CHECKPOINTS, OFFERS, STATIC, frame
 from playwright.sync_api import Browser, Error, Page, Route, expect
 
@@ -17,7 +18,7 @@ from annotated_transformer.run import Run, preset
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import SPECIALS
 from annotated_transformer.toy import toy_corpus
-from browser import LOOKS, SETTLED, VIEWS, serve, violations
+from browser import LOOKS, SETTLED, VIEWS, inaccessible, serve, violations
 
 pytestmark = pytest.mark.slow
 
@@ -273,10 +274,8 @@ def test_only_others_of_the_same_languages_stand_beside_it_and_german_comes_on_d
     expect(page.get_by_role("button", name="Random sentence")).to_be_hidden()
     sentence = "Ein Mann schläft auf einer Bank."
     expect(page.locator("#lab-sentence")).to_have_value(sentence)
-    right = translated(GERMAN, sentence).replace(" ", "")
-    expect(page.locator(".translation p").first).to_have_text(
-        re.compile(re.escape(right) + "<eos>"), timeout=20_000
-    )
+    right = f"{translated(GERMAN, sentence)} <eos>"
+    expect(page.locator(".translation p").first).to_have_text(right, timeout=20_000)
     page.get_by_role("button", name="beam 8").click()
     expect(page.locator(".busy")).to_be_visible()
     expect(page.locator(".busy")).to_be_hidden(timeout=30_000)
@@ -285,6 +284,101 @@ def test_only_others_of_the_same_languages_stand_beside_it_and_german_comes_on_d
     expect(page.get_by_role("button", name="Random sentence")).to_be_visible()
     expect(page.locator("#lab-sentence")).to_have_attribute("lang", "en")
     assert said(page) == translated("toy-transformer", SENTENCE)
+
+
+WEIGHTS = """table => [...table.tBodies[0].rows].map((row) =>
+    [...row.cells].slice(1).map((cell) => Number(cell.style.getPropertyValue("--w"))))"""
+
+
+def words_of(tokens: list[str]) -> list[list[int]]:
+    """Which tokens stand together between spaces, but for punctuation at the end."""
+    words: list[list[int]] = []
+    for at, token in enumerate(tokens):
+        if token.startswith("▁") or token in (".", ",", "<bos>", "<eos>"):
+            words.append([])
+        words[-1].append(at)
+    return words
+
+
+@pytest.mark.parametrize("layer", [0, 3, 8])
+def test_of_subwords_whole_words_are_shown_or_their_pieces(page: Page, layer: int) -> None:
+    """In the encoder, in the decoder, and between the two."""
+    text = "Ein alter Mann mit einem Zylinder spielt Akkordeon, und ein Feuerwehrmann hört zu."
+    page.goto(f"{page.url}?model={GERMAN}&sentence={text}")
+    right = translated(GERMAN, text)
+    expect(page.locator(".translation p")).to_have_text([f"{right} <eos>", re.compile("log p")])
+    names = [f"{side}.{n}.self_attention" for side in ("encoder", "decoder") for n in range(3)]
+    names += [f"decoder.{n}.cross_attention" for n in range(3)]
+    page.select_option("#lab-layer", names[layer])
+    page.get_by_role("button", name="head 2", exact=True).click()
+    vocabulary = Run.open(CHECKPOINTS / GERMAN).vocabularies.src
+    source, said = ([*vocabulary.tokens(vocabulary.encode(t)), "<eos>"] for t in (text, right))
+    read = ["<bos>", *said[:-1]]
+    rows, columns = [(source, source), (read, read), (said, source)][layer // 3]
+    table = page.locator(".weights")
+    whole = torch.tensor(table.evaluate(WEIGHTS))
+    expect(table.locator("button")).to_have_count(0)
+    expect(page.locator(".reads")).to_have_count(0)
+    pieces = page.get_by_role("button", name="pieces", exact=True)
+    pieces.click()
+    expect(pieces).to_be_focused()
+    expect(pieces).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile("pieces=on"))
+    expect(table.locator("thead th")).to_have_text([token.replace("▁", "") for token in columns])
+    expect(table.locator("tbody th")).to_have_text([token.replace("▁", "") for token in rows])
+    expect(page.locator(".reads")).to_contain_text("Z|yl|inder")
+    each = torch.tensor(table.evaluate(WEIGHTS))
+    summed = torch.stack([each[:, group].sum(dim=1) for group in words_of(columns)], dim=1)
+    wanted = torch.stack([summed[group].mean(dim=0) for group in words_of(rows)])
+    assert wanted.shape != each.shape
+    torch.testing.assert_close(whole, wanted)
+    torch.testing.assert_close(whole.sum(dim=1), torch.ones(len(whole)))
+    page.locator("[data-key='cell 4 0']").click()
+    expect(page.locator("[data-key='cell 4 0']")).to_have_text("1.00", timeout=20_000)
+    pieces.click()
+    expect(table.locator("tbody th", has_text="✎")).to_have_count(1)
+
+
+def test_german_sentences_to_try_and_one_that_teaches(page: Page) -> None:
+    page.goto(f"{page.url}?model={GERMAN}")
+    number = len(list(load_corpus("multi30k").split("train")))
+    expect(page.locator(".knows")).to_contain_text(f"has read {number:,} captions of photographs")
+    rows = page.locator(".examples > div")
+    expect(rows).to_have_count(6)
+    for row in rows.all():
+        sentence = row.get_by_role("button").first
+        sentence.click()
+        right = translated(GERMAN, sentence.inner_text())
+        expect(page.locator(".translation p").first).to_have_text(f"{right} <eos>")
+        expect(page.locator(".back")).to_have_count(0)
+    assert re.search("keinen", sentence.inner_text())
+    assert not re.search(r"\b(no|not|without)\b|n't", right)
+    expect(row).to_contain_text("“keinen” is lost")
+    rows.first.get_by_role("button", name="without positions").click()
+    expect(page.locator(".translation")).to_have_count(2)
+
+
+def test_what_a_model_of_subwords_does_not_read_is_said(page: Page) -> None:
+    page.goto(f"{page.url}?model={GERMAN}&sentence=Ein+Mann+mit+日本+Hut.")
+    told = page.locator(".told")
+    instead = "it reads <unk> instead, and translates the rest."
+    expect(told).to_have_text(f"Of “日本” it does not know every character: {instead}")
+    expect(page.locator(".reads .unknown")).to_have_text("<unk>")
+    expect(page.locator(".weights thead .unknown")).to_have_text("<unk>")
+    expect(page.locator(".heard")).to_have_text(
+        f"It predicts: {translated(GERMAN, 'Ein Mann mit 日本 Hut.')}"
+    )
+    page.get_by_role("button", name="pieces", exact=True).click()
+    expect(page.locator(".weights thead .unknown")).to_have_text(["<unk>", "<unk>"])
+    page.fill("#lab-sentence", "Ein Hund und " * 70 + "noch ein Hund.")
+    words = ("Ein Hund und " * 67)[:-1].split()[:199]
+    expect(told).to_have_text(
+        re.compile("^The sentence is too long: it was cut after “.*Hund und Ein”.$"), timeout=60_000
+    )
+    expect(page.locator(".weights thead th")).to_have_count(200)
+    assert page.locator(".weights thead th").all_inner_texts() == [*words, "<eos>"]
+    page.fill("#lab-sentence", "Zwei Hunde rennen.")
+    expect(told).to_have_text("")
 
 
 def test_the_model_that_is_chosen_last_wins(page: Page) -> None:
@@ -727,6 +821,21 @@ def test_what_is_seen_first_has_all_and_what_is_below_does_not_move(
             assert box["y"] >= 0, part
             assert box["x"] + box["width"] <= size["width"], part
             assert box["y"] + box["height"] <= size["height"], part
+
+
+def test_on_a_phone_german_its_translation_and_attention_are_seen_at_once(
+    browser: Browser, site: Path
+) -> None:
+    with serve(site) as base, browser.new_page(**VIEWS["phone"]) as page, watched(page):
+        page.goto(f"{base}book/laboratory.html?model={GERMAN}")
+        said(page)
+        page.wait_for_selector(".picture .box")
+        height = VIEWS["phone"]["viewport"]["height"]
+        for part in ("#lab-sentence", ".translation", ".weights"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] >= 0, part
+            assert box["y"] + box["height"] <= height, part
+        assert inaccessible(page) == []
 
 
 def test_a_sample_is_drawn_among_the_most_probable_and_is_another_each_time(page: Page) -> None:

@@ -83,6 +83,7 @@ const STATE = {
       lab.head = (whole(text, 1, heads) ?? 0) - 1;
     },
   },
+  pieces: { say: ({ pieces }) => pieces && "on", take: (lab, text) => { lab.pieces = text === "on"; } },
   word: {
     say: ({ position }) => position > 0 && position + 1,
     take: (lab, text) => { lab.position = (whole(text, 1, LONGEST) ?? 1) - 1; },

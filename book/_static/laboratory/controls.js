@@ -9,7 +9,7 @@ function controls(lab) {
   return parts;
 }
 
-// Sentences to choose, and beside each a change that breaks it.
+// Sentences to choose, and beside each a change that breaks it, or what it shows.
 function exampleControls(lab) {
   const [lang] = lab.languages;
   const has = (name) => lab.model.canChange && (name in lab.change || lab.heads.includes(name));
@@ -18,7 +18,7 @@ function exampleControls(lab) {
       onclick: () => lab.tryOut(sentence) }, sentence),
     ...(has(name) ? [make("button", { type: "button", "data-key": `broken ${i}`,
       "aria-label": `${broken}: ${sentence}`, onclick: () => lab.tryOut(sentence, name) }, broken)]
-      : [])));
+      : broken && !name ? [make("small", {}, broken)] : [])));
   return make("fieldset", { class: "examples", hidden: !rows.length },
     make("legend", {}, localised("Try a sentence, then break the model")), ...rows);
 }

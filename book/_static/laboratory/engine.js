@@ -49,16 +49,19 @@ class Engine {
     const searches = [[name, { ...way, change }], ...(isChanged(change) ? [[name, plain]] : []),
       ...others.map((other) => [other, plain])];
     const found = [];
+    const chosen = this.models.get(name);
+    const [{ src }, most] = [chosen, longestSource(chosen)];
+    const typed = src.encode(asWritten(src, text));
+    const cut = typed.length > most && src.decode(typed.slice(0, most));
     for (const [each, asked] of searches) {
       const model = this.models.get(each);
-      const ids = model.src.encode(asWritten(model.src, text));
+      const ids = model.src.encode(asWritten(model.src, text)).slice(0, longestSource(model));
       found.push(ids.length ? await translated(model, ids, asked, goesOn) : null);
       if (turn !== this.turn) return null;
     }
-    const { src } = this.models.get(name);
     const unknown = src.unknown(asWritten(src, text));
     const [now, before] = [found.shift(), isChanged(change) ? found.shift() : null];
-    return { unknown, now, before, others: found.map((each, i) => ({ name: others[i], ...each })) };
+    return { unknown, cut, now, before, others: found.map((each, i) => ({ name: others[i], ...each })) };
   }
 
   // The numbers of the picture: on the way to the token after those that are said, and the same of the
@@ -68,6 +71,14 @@ class Engine {
     return [change, ...(isChanged(change) ? [noChange()] : [])].map((each) =>
       stagesOf(model, read, said, each, chosen));
   }
+}
+
+const MOST = 200; // tokens of a sentence: a table of more is no table that one reads
+
+// The maximum length of a sentence without its <eos>. A language model has as much room for what it says.
+function longestSource({ kind, maxLength }) {
+  const room = kind === "language" ? Math.floor(maxLength / 2) : maxLength ?? Infinity;
+  return Math.min(room, MOST) - 1;
 }
 
 // The translation of a sentence that a search finds, and what a page shows of it.
@@ -95,9 +106,9 @@ async function translated(model, typed, { change, beam: width, seed, instead }, 
   const unchanged = isChanged(change) && forced(model, model.read(read), ids, noChange(), ended);
   const heads = Object.entries({ ...source.attention, ...said.attention });
   return {
-    source: { ids: read, tokens: model.src.tokens(read).map(printed) },
+    source: { ids: read, tokens: model.src.tokens(read).map(printed), roles: model.src.roles(read) },
     best: { ids, ended, logProb, text: model.tgt.decode(ids),
-      tokens: model.tgt.tokens(all).map(printed) },
+      tokens: model.tgt.tokens(all).map(printed), roles: model.tgt.roles(all) },
     steps,
     attention: Object.fromEntries(heads.map(([name, each]) =>
       [name, { heads: each, mean: meanOfHeads(each) }])),

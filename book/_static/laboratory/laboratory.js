@@ -7,15 +7,26 @@ const KINDS = {
   transformer: localised("Transformer"), language: localised("Language model"), bahdanau: "Bahdanau",
   luong: "Luong", seq2seq: localised("GRU, no attention"),
 };
+// What the captions are that a model has read, by the language of its sentences.
+const HAS_READ = {
+  de: localised("It has read 29,000 captions of photographs, and translates other sentences badly."),
+};
 const ASKED = { en: localised("An English sentence"), de: localised("A German sentence") };
-// Sentences to begin with, each with a switch or a head that it needs.
+// Sentences to begin with, each with a switch or a head that it needs, or what it shows.
 const EXAMPLES = {
   en: [
     ["the brave boys sing", localised("without one head"), "decoder.1.cross_attention.0"],
     ["the poet that the dog sees sings", localised("without positions"), "positions"],
     ["the robot that must work makes my bag", localised("without √d_k"), "scale"],
   ],
-  de: [["Ein Mann schläft auf einer Bank.", localised("without positions"), "positions"]],
+  de: [
+    ["Ein Mann schläft auf einer Bank.", localised("without positions"), "positions"],
+    ["Zwei Kinder spielen im Schnee."],
+    ["Eine Gruppe von Menschen steht vor einem Iglu."],
+    ["Eine Frau mit einem roten Hut spielt Gitarre in der U-Bahn."],
+    ["Ein Junge auf einem Skateboard springt über eine Treppe."],
+    ["Der Mann trägt keinen Hut.", localised("“keinen” is lost: captions seldom say what there is not")],
+  ],
 };
 const YOURS = localised("your model"); // which a link cannot name
 
@@ -34,6 +45,7 @@ class Laboratory {
     this.layer = null;
     this.head = -1; // the mean of the heads
     this.position = 0;
+    this.pieces = false; // of words are shown, where the tokens are subwords
     this.step = null; // up to which the tree is shown: all
     this.box = ""; // that is open in the picture of the model, and whose layer and head are drawn
     this.drawnLayer = 0;
@@ -96,12 +108,15 @@ class Laboratory {
     if (!this.isSmall && this.model) this.renew(this.controls, controls(this));
   }
 
-  // What is to be told stays until the sentence is another; unknown words come before it.
-  say(sentence, unknown = []) {
+  // What is to be told stays until the sentence is another; what the model does not read comes before it.
+  say(sentence, { unknown = [], cut = "" } = {}) {
     const words = unknown.map((each) => `“${each}”`).join(", ");
+    const told = words && (this.model.src.words ? localised("Not in the vocabulary: {words}.", { words })
+      : localised("Of {words} it does not know every character: it reads <unk> instead, and translates the rest.",
+        { words }));
+    const end = cut && localised("The sentence is too long: it was cut after “{end}”.", { end: cut.slice(-40) });
     this.notice = sentence;
-    this.told.textContent = [words && localised("Not in the vocabulary: {words}.", { words }), sentence]
-      .filter(Boolean).join(" ");
+    this.told.textContent = [end, told, sentence].filter(Boolean).join(" ");
   }
 
   // --- from an offer to a model ----------------------------------------------------------
@@ -169,7 +184,7 @@ class Laboratory {
     this.layer = this.firstLayer;
     const { tokens, words } = model.src;
     this.knows.textContent = !words
-      ? localised("It knows {count} subwords.", { count: tokens.length.toLocaleString("en") })
+      ? HAS_READ[language] ?? localised("It knows {count} subwords.", { count: tokens.length.toLocaleString("en") })
       : language === "en" ? localised("It knows {count} words of a toy grammar.", { count: words.length })
         : localised("It knows {count} words.", { count: words.length });
     this.head = -1;
@@ -256,6 +271,11 @@ class Laboratory {
   get allHeads() {
     return this.model.attentions.flatMap(({ name, heads }) =>
       Array.from({ length: heads }, (_, head) => `${name}.${head}`));
+  }
+
+  // Whether every token is shown of its own: one that is a word always is.
+  get arePieces() {
+    return this.pieces || this.model.tgt.words !== null;
   }
 
   // The heads that can be ablated.
@@ -372,7 +392,7 @@ class Laboratory {
         beam: this.width, seed: this.seed, instead: this.instead, others });
       if (turn !== this.turn || !found) return;
       this.found = found;
-      this.say(this.notice, found.unknown);
+      this.say(this.notice, found);
       if (found.now) {
         this.step = null;
         this.show();

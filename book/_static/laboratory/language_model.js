@@ -16,7 +16,7 @@ class LanguageModel extends Transformer {
   // The source passes through all layers once (prefill), and leaves its keys and values in the KV
   // cache. With a prefix mask each of its tokens attends to all of it. A text alone has no source.
   read(ids, change = noChange()) {
-    const run = { change, attention: {}, cache: {} };
+    const run = { change, attention: {}, cache: {}, first: 0 };
     this.stack("decoder", this.embed("src", ids, change), change.causal && !this.config.prefix_mask, run);
     const { attention, cache } = run;
     return { ids, attention, cache, length: ids.length };

@@ -17,7 +17,7 @@ function make(tag, attributes = {}, ...children) {
 function word(token, { lang, gloss }) {
   const parts = [make("span", { lang }, token)];
   if (gloss[token]) parts.push(make("small", {}, gloss[token]));
-  return make("span", { class: "word" }, ...parts);
+  return make("span", { class: token.includes("<unk>") ? "word unknown" : "word" }, ...parts);
 }
 
 function percent(probability) {

@@ -40,6 +40,10 @@ const CELLS = {
   },
 };
 
+function dot(x, y) {
+  return x.reduce((sum, entry, i) => sum + entry * y[i], 0);
+}
+
 // A matrix of one row.
 function vector(data) {
   return { rows: 1, columns: data.length, data };
@@ -62,10 +66,7 @@ class RecurrentModel {
 
   // x Wᵀ + b; an attention's matrices have no b.
   linear(x, name) {
-    const product = timesTransposed(x, this.weights[`${name}.weight`]);
-    const bias = this.weights[`${name}.bias`]?.data;
-    if (!bias) return product;
-    return { ...product, data: product.data.map((entry, at) => entry + bias[at % bias.length]) };
+    return timesTransposed(x, this.weights[`${name}.weight`], this.weights[`${name}.bias`]?.data);
   }
 
   embed(side, ids) {

@@ -3,6 +3,33 @@
 // The results: what the engine has found, as it is shown. Every function makes one part of them, for a
 // laboratory.
 
+// Tokens by their roles: whole words, around which punctuation stands apart, but not within ("U-Bahn").
+const WHOLE = /s?p+|[wcs]c*(?:pc+)*|e/g;
+
+// What is shown together, each from one token to another: words, or every token of its own.
+function shownTogether({ arePieces }, roles) {
+  return Array.from(roles.matchAll(arePieces ? /./g : WHOLE), ({ 0: { length }, index }) =>
+    [index, index + length]);
+}
+
+// Its tokens as they are written in one.
+function writtenIn(tokens, [from, to]) {
+  return tokens.slice(from, to).join("").replace(/^▁(?=.)/, "").replace(/(<unk>)+/g, "<unk>");
+}
+
+// Whether a space stands before a token.
+const isApart = (roles, at) => at === 0 || "wse".includes(roles[at]);
+
+// The weights of rows and columns that are shown together: the mean of the rows, each of which adds up
+// to 1, and the sum of the columns. So the mean adds up to 1, too.
+function togetherWeights(weights, rows, columns) {
+  const at = (t, [from, to]) => weights.data.slice(t * weights.columns + from, t * weights.columns + to)
+    .reduce((a, b) => a + b);
+  const data = rows.flatMap(([from, to]) => columns.map((column) =>
+    [...Array(to - from).keys()].reduce((sum, t) => sum + at(from + t, column), 0) / (to - from)));
+  return { rows: rows.length, columns: columns.length, data };
+}
+
 function results(lab) {
   const parts = [translations(lab), attention(lab)];
   if (lab.isSmall) return parts;
@@ -22,11 +49,16 @@ function translations(lab) {
   const rows = lines.map(([title, model, found], i) => {
     const { writing } = model;
     const isChosen = i === 0 && !lab.isSmall;
-    const tokens = isChosen ? found.best.tokens : found.best.tokens.filter((token) => token !== "<eos>");
-    const words = tokens.map((token, t) => (isChosen
-      ? make("button", { type: "button", "aria-pressed": String(t === lab.position),
-        "data-key": `word ${t}`, onclick: () => lab.choose({ position: t }) }, word(token, writing.tgt))
-      : word(token, writing.tgt)));
+    const { tokens, roles } = found.best;
+    const together = shownTogether(lab, roles).filter(([t]) => isChosen || tokens[t] !== "<eos>");
+    const words = together.flatMap(([from, to]) => {
+      const said = word(writtenIn(tokens, [from, to]), writing.tgt);
+      const isShown = from <= lab.position && lab.position < to;
+      return [...(from && isApart(roles, from) ? [" "] : []), isChosen
+        ? make("button", { type: "button", "aria-pressed": String(isShown), "data-key": `word ${from}`,
+          class: isApart(roles, from) ? null : "joined", onclick: () => lab.choose({ position: from }) }, said)
+        : said];
+    });
     const told = [`log p = ${twoDecimals(found.best.logProb)}`];
     const { gold } = found;
     if (gold) {
@@ -37,6 +69,7 @@ function translations(lab) {
     }
     return make("div", { class: "translation", "data-which": title },
       make("h2", { "data-language": tongue }, title),
+      ...(i ? [] : sourceLine(lab)),
       isChosen ? roving(make("p", {}, ...words)) : make("p", {}, ...words),
       ...readBack(model.model ?? model, found.best).map((sentence) => make("p", { class: "back",
         title: localised("Korean has no articles: “the” stands for each.") }, sentence)),
@@ -44,6 +77,16 @@ function translations(lab) {
         ...told.map((each) => make("span", {}, each)))]));
   });
   return make("div", { class: "translations" }, ...rows);
+}
+
+// What a model of subwords reads: the pieces of each word, or words of which it does not know all.
+function sourceLine({ found, model, pieces, writing }) {
+  const { tokens, roles } = found.now.source;
+  if (model.src.words || !(pieces || tokens.includes("<unk>"))) return [];
+  const words = shownTogether({ arePieces: false }, roles).map((each) =>
+    (pieces ? tokens.slice(...each).join("|") : writtenIn(tokens, each)));
+  return [make("p", { class: "reads" }, localised("It reads:"),
+    ...words.flatMap((each) => [" ", word(each, writing.src)]))];
 }
 
 // What a Korean translation says, in English: of what is said, not of the source; null if nothing.
@@ -61,7 +104,8 @@ function readBack({ grammar }, best) {
 // The distribution of the token at the chosen position, given the ones before it.
 function nextToken(lab) {
   const { best, next } = lab.found.now;
-  const said = best.tokens.slice(0, lab.position).join(" ") || localised("the beginning");
+  const said = best.tokens.slice(0, lab.position).map((token, t) =>
+    (isApart(best.roles, t) ? ` ${token}` : token)).join("").replaceAll("▁", "").trim() || localised("the beginning");
   const entries = next[lab.position].map((entry) =>
     ({ ...entry, token: lab.model.tgt.tokens[entry.id] }));
   return make("section", {}, make("h2", {}, localised("The next token")),
@@ -87,18 +131,23 @@ function attention(lab) {
       "vector for the sentence."));
   }
   const { heads, mean } = now.attention[lab.layer];
-  const source = now.source.tokens;
+  const { source, best: said } = now;
   // Row t belongs to the token that is predicted: the decoder has read the one before.
-  const said = now.best.tokens;
-  const read = ["<bos>", ...said.slice(0, -1)];
+  const read = { tokens: ["<bos>", ...said.tokens.slice(0, -1)], roles: `e${said.roles.slice(0, -1)}` };
   const isEncoder = lab.layer.startsWith("encoder");
   const isSelf = lab.layer.includes("self");
   const isAligned = aligned.includes(lab.layer);
-  const past = isSelf && isAligned ? source.length : 0; // a language model reads one text
-  const rows = isEncoder ? source : isAligned ? said : read;
-  const columns = [...(isEncoder || isAligned ? source : []), ...(isSelf && !isEncoder ? read : [])];
+  const ofRows = isEncoder ? source : isAligned ? said : read;
+  const parts = [...(isEncoder || isAligned ? [source] : []), ...(isSelf && !isEncoder ? [read] : [])];
+  const ofColumns = { tokens: parts.flatMap(({ tokens }) => tokens),
+    roles: parts.map(({ roles }) => roles).join("") };
+  const [rows, columns] = [ofRows, ofColumns].map(({ roles }) => shownTogether(lab, roles));
+  const isOneText = isSelf && isAligned; // a language model reads source and target as one
+  const past = isOneText ? shownTogether(lab, source.roles).length : 0;
   const links = isAligned && now.gold?.isSaid ? now.gold.links : [];
   const id = `${lab.layer}.${lab.head}`;
+  const byHand = Object.entries(lab.change.weights[id] ?? {})
+    .map(([at, given]) => [at - (isOneText ? source.tokens.length : 0), given]);
   const { src, tgt } = lab.writing;
   const layerShown = layerName(lab.layer);
   const caption = lab.isSmall ? localised("Attention: each row adds up to 1")
@@ -106,20 +155,27 @@ function attention(lab) {
       ? localised("{layer}, mean of the heads: each row adds up to 1", { layer: layerShown })
       : localised("{layer}, head {head}: each row adds up to 1",
         { layer: layerShown, head: lab.head + 1 });
-  const table = weightsTable(lab.head < 0 ? mean : heads[lab.head], rows, columns, {
+  const weights = togetherWeights(lab.head < 0 ? mean : heads[lab.head], rows, columns);
+  const names = [[ofRows, rows], [ofColumns, columns]].map(([{ tokens }, together]) =>
+    together.map((each) => writtenIn(tokens, each)));
+  const table = weightsTable(weights, ...names, {
     writing: {
       rows: isEncoder ? src : tgt,
       columns: (s) => (isEncoder || !isSelf || s < past ? src : tgt),
     },
     gold: new Set(links.map(([s, t]) => `${s} ${t}`)),
-    shown: isEncoder ? undefined : lab.position,
-    pick: lab.head < 0 || lab.isSmall ? null : (t, s) =>
+    shown: isEncoder ? -1 : rows.findIndex(([, to]) => lab.position < to),
+    pick: lab.head < 0 || lab.isSmall || !lab.arePieces ? null : (t, s) =>
       lab.set(() => lab.attendOnlyTo(id, past + t, s)),
     noFuture: isSelf && !isEncoder && lab.change.causal,
-    past, byHand: lab.change.weights[id] ?? {}, caption,
+    past, caption, byHand: Object.fromEntries(rows.map(([from, to], t) =>
+      [past + t, byHand.find(([at]) => from <= at && at < to)?.[1]])),
   });
   if (lab.isSmall) return table;
-  const note = lab.head < 0
+  const note = !lab.arePieces
+    ? localised("A word of several pieces has the mean of their rows and the sum of their columns, so its row adds up " +
+      "to 1 as theirs do. Show the pieces to set weights by hand.")
+    : lab.head < 0
     ? localised("Choose a head to set its attention weights by hand.")
     : localised("Choose a cell: that query will attend only there. Choose it again to undo.");
   const layer = make("select", { id: "lab-layer", "aria-label": localised("layer"),
@@ -128,6 +184,8 @@ function attention(lab) {
     make("option", { value: name, selected: name === lab.layer }, layerName(name))));
   return make("section", {},
     make("div", { class: "shown" }, make("h2", {}, localised("Attention")), layer,
+      ...(lab.model.tgt.words ? [] : [make("button", { type: "button", "aria-pressed": String(lab.pieces),
+        "data-key": "pieces", onclick: () => lab.choose({ pieces: !lab.pieces }) }, localised("pieces"))]),
       choice("head", localised("head"), [[-1, localised("all heads")], ...heads.map((_one, head) =>
         [head, String(head + 1), { "aria-label": localised("head {head}", { head: head + 1 }) }])], lab.head,
       (head) => lab.choose({ head }))),

@@ -7,17 +7,22 @@
 
 // Log-probabilities of the next token among all but <pad> and <bos>, which are never produced.
 function logProbs(logits, temperature = 1) {
-  const scaled = Float64Array.from(logits, (logit) => logit / temperature);
+  const scaled = new Float64Array(logits).map((logit) => logit / temperature);
   scaled[PAD] = scaled[BOS] = -Infinity;
   const largest = scaled.reduce((a, b) => Math.max(a, b));
   const sum = scaled.reduce((total, logit) => total + Math.exp(logit - largest), 0);
-  return Float32Array.from(scaled, (logit) => logit - largest - Math.log(sum));
+  const logSum = largest + Math.log(sum);
+  return new Float32Array(scaled.map((logit) => logit - logSum));
 }
 
-// The log-probabilities of the token after these.
-function nextLogProbs(model, source, tokens, change) {
-  const { logits } = model.rate(source, [BOS, ...tokens], change, tokens.length);
-  return logProbs(logits.data, change.temperature);
+// The log-probabilities of the token after these, and the state from which the model can read on: one that
+// has no KV cache reads all of them again, as does one without the causal mask, where what was read
+// before sees the new token, too.
+function readOn(model, source, tokens, change, state = source) {
+  const read = (state.length ?? 0) - (source.length ?? 0);
+  const unread = [BOS, ...tokens].slice(read);
+  const { logits, after } = model.rate(state, unread, change, unread.length - 1);
+  return { next: logProbs(logits.data, change.temperature), state: change.causal ? after : source };
 }
 
 // The maximum length of a translation, <eos> counted.
@@ -44,7 +49,7 @@ function largest(entries, count) {
 // The probabilities to sample from: top-k keeps the k most probable tokens (Fan et al. 2018), top-p
 // the fewest of these that have the share p of their probability (Holtzman et al. 2020).
 function kept(next, { topK, topP }) {
-  const p = Float64Array.from(next, Math.exp);
+  const p = new Float64Array(next).map(Math.exp);
   if (topK === 0 && topP === 1) return p;
   const ids = [...p.keys()].sort((a, b) => p[b] - p[a]).slice(0, topK || p.length);
   const whole = ids.reduce((sum, id) => sum + p[id], 0);
@@ -80,11 +85,11 @@ function uniform(seed, step) {
 function* greedy(model, source, change = noChange(), pick = (next) => largest(next, 1)[0]) {
   const longest = longestTranslation(model, source);
   const tokens = [];
-  let logProb = 0;
+  let [logProb, read] = [0, { state: source }];
   for (let length = 1; ; length++) {
-    const next = nextLogProbs(model, source, tokens, change);
-    const token = pick(next, length - 1);
-    logProb += next[token];
+    read = readOn(model, source, tokens, change, read.state);
+    const token = pick(read.next, length - 1);
+    logProb += read.next[token];
     const ended = token === EOS;
     if (!ended) tokens.push(token);
     const done = ended || length >= longest;
@@ -105,11 +110,12 @@ function lengthPenalty(length, alpha) {
 function* beam(model, source, change = noChange(), { beam: width, alpha } = model.search) {
   const longest = longestTranslation(model, source);
   let live = [{ tokens: [], logProb: 0, parent: null }];
-  let finished = [];
+  let [finished, states] = [[], [source]];
   for (let step = 0; live.length; step++) {
+    const read = live.map(({ tokens }, i) => readOn(model, source, tokens, change, states[i]));
     const candidates = [];
     for (const [parent, { tokens, logProb }] of live.entries()) {
-      const next = nextLogProbs(model, source, tokens, change);
+      const { next } = read[parent];
       const prompted = source.prompt?.slice(step, step + 1) ?? [];
       for (const token of prompted.length ? prompted : largest(next, width)) {
         candidates.push({ tokens, token, logProb: logProb + next[token], parent, step });
@@ -130,6 +136,7 @@ function* beam(model, source, change = noChange(), { beam: width, alpha } = mode
         finished = [...finished, { ...hypothesis, score }].sort((a, b) => b.score - a.score);
       }
     }
+    states = live.map(({ parent }) => read[parent].state);
     yield { live, finished, done: live.length === 0 };
   }
 }
@@ -143,7 +150,7 @@ function forced(model, source, ids, change = noChange(), ended = true) {
   // from its own prefix, as in a search.
   const next = all.map((_, i) => (change.causal
     ? logProbs(row(rated.logits, i), change.temperature)
-    : nextLogProbs(model, source, ids.slice(0, i), change)));
+    : readOn(model, source, ids.slice(0, i), change).next));
   const each = all.map((id, i) => next[i][id]);
   return { logProb: each.reduce((a, b) => a + b), logProbs: each, next, ...rated };
 }

@@ -100,7 +100,7 @@ function stagesOf(model, read, said, change, { layer, head, position = said.leng
     },
     decoder: {
       embedding: embeddingStages(model, "tgt", decoder, change),
-      ...layerStages(model, "decoder", decoder, { ...run, weights: rated.attention, cache: rated.cache }),
+      ...layerStages(model, "decoder", decoder, { ...run, weights: rated.attention, cache: rated.after.cache }),
       next: { kind: "next", name: "output", input, logits, output: next },
     },
   };

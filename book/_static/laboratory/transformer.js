@@ -20,22 +20,24 @@ function columns(x, start, width) {
   return part;
 }
 
-function dot(x, y) {
-  let [even, odd] = [0, 0]; // two sums: neither addition waits for the other
-  for (let i = 1; i < x.length; i += 2) {
-    even += x[i - 1] * y[i - 1];
-    odd += x[i] * y[i];
-  }
-  return even + odd + (x.length % 2 ? x.at(-1) * y.at(-1) : 0);
-}
-
-// x yᵀ: every row of x times every row of y.
-function timesTransposed(x, y) {
-  const product = matrix(x.rows, y.rows);
-  const rows = Array.from({ length: x.rows }, (_, i) => row(x, i));
-  for (let j = 0; j < y.rows; j++) {
-    const other = row(y, j);
-    for (let i = 0; i < x.rows; i++) product.data[i * y.rows + j] = dot(rows[i], other);
+// x yᵀ: every row of x times every row of y, plus b if there is one. Four rows of y at a time: no sum
+// waits for another, and a number of x is read once for the four. At the end a row may be among them twice.
+function timesTransposed({ rows, columns, data: x }, { rows: width, data: y }, b) {
+  const product = matrix(rows, width);
+  for (let j = 0; j < width; j += 4) {
+    const [j1, j2, j3] = [1, 2, 3].map((more) => Math.min(j + more, width - 1));
+    const [y0, y1, y2, y3] = [j * columns, j1 * columns, j2 * columns, j3 * columns];
+    for (let i = 0; i < rows; i++) {
+      let [s0, s1, s2, s3] = b ? [b[j], b[j1], b[j2], b[j3]] : [0, 0, 0, 0];
+      for (let k = 0; k < columns; k++) {
+        const entry = x[i * columns + k];
+        s0 += entry * y[y0 + k];
+        s1 += entry * y[y1 + k];
+        s2 += entry * y[y2 + k];
+        s3 += entry * y[y3 + k];
+      }
+      for (const [to, sum] of [[j, s0], [j1, s1], [j2, s2], [j3, s3]]) product.data[i * width + to] = sum;
+    }
   }
   return product;
 }
@@ -99,9 +101,7 @@ class Transformer {
 
   // x Wᵀ + b
   linear(x, name, weight = this.weights[`${name}.weight`]) {
-    const product = timesTransposed(x, weight);
-    const bias = this.weights[`${name}.bias`]?.data ?? [0];
-    return { ...product, data: product.data.map((entry, at) => entry + bias[at % bias.length]) };
+    return timesTransposed(x, weight, this.weights[`${name}.bias`]?.data);
   }
 
   // (x − mean) / √(variance + ε), times a factor, plus a shift; "rms" has neither mean nor shift.
@@ -111,7 +111,8 @@ class Transformer {
     for (let i = 0; i < x.rows; i++) {
       const mean = shift ? row(x, i).reduce((a, b) => a + b) / x.columns : 0;
       const centred = Array.from(row(x, i), (entry) => entry - mean);
-      const scale = Math.sqrt(dot(centred, centred) / x.columns + this.config.epsilon);
+      const squares = centred.reduce((sum, entry) => sum + entry ** 2, 0);
+      const scale = Math.sqrt(squares / x.columns + this.config.epsilon);
       row(y, i).set(centred.map((e, j) => (e / scale) * factor[j] + (shift?.[j] ?? 0)));
     }
     return y;
@@ -119,13 +120,12 @@ class Transformer {
 
   // Every head compares queries with keys in its own subspace, and averages values; W^O merges
   // them. With fewer heads of keys and values, consecutive heads share one (num_kv_heads).
-  multiHeadAttention(name, x, memory, causal, { change, attention, cache }) {
+  multiHeadAttention(name, x, memory, causal, { change, attention, cache, first }) {
     const { num_heads: heads, num_kv_heads: pairs, d_k, d_v } = this.config;
-    const first = cache[`${name}.key`]?.rows ?? 0; // the position of the first query
     const project = (y, side) => compared(this, this.linear(y, side), side, change, first);
     const query = project(x, `${name}.query`);
-    const [key, value] = [`${name}.key`, `${name}.value`].map((side) =>
-      (cache[side] = below(cache[side], project(memory, side))));
+    const [key, value] = [`${name}.key`, `${name}.value`].map((side) => (cache[side] =
+      x === memory ? below(cache[side], project(x, side)) : cache[side] ?? project(memory, side)));
     const gathered = matrix(x.rows, heads * d_v);
     attention[name] = Array.from({ length: heads }, (_, head) => {
       const pair = Math.floor((head * pairs) / heads);
@@ -168,7 +168,7 @@ class Transformer {
     return add(x, { data: data.subarray(first * x.columns) });
   }
 
-  // The layers of a stack. `run` has the change, and collects attention weights, keys and values.
+  // The layers of a stack. `run` has the change and the first position, and collects weights, keys, values.
   stack(side, x, causal, run, memory = null) {
     for (let layer = 0; layer < this.config.num_layers; layer++) {
       const [name, last] = [`${side}.${layer}`, side === "encoder" ? 2 : 3];
@@ -183,18 +183,20 @@ class Transformer {
 
   // The encoder reads a sentence (with <eos> at its end) into the memory, one row per token.
   read(ids, change = noChange()) {
-    const run = { change, attention: {}, cache: {} };
+    const run = { change, attention: {}, cache: {}, first: 0 };
     const memory = this.stack("encoder", this.embed("src", ids, change), false, run);
     return { ids, memory, attention: run.attention };
   }
 
   // The decoder reads <bos> and the target, and computes the logits of the token after each, `from` on.
-  rate({ memory, cache, length }, ids, change = noChange(), from = 0) {
-    const run = { change, attention: {}, cache: { ...cache } };
-    const x = this.stack("decoder", this.embed("tgt", ids, change, length), change.causal, run, memory);
+  // It can read on from `after`, which has the keys and values of all that is read: the KV cache.
+  rate(source, ids, change = noChange(), from = 0) {
+    const { memory, cache, length: first = 0 } = source;
+    const run = { change, attention: {}, cache: { ...cache }, first };
+    const x = this.stack("decoder", this.embed("tgt", ids, change, first), change.causal, run, memory);
     const name = this.config.tie_output ? "tgt_embedding.tokens" : "output";
     const asked = { ...x, rows: x.rows - from, data: x.data.subarray(from * x.columns) };
     const logits = this.linear(asked, "output", this.weights[`${name}.weight`]);
-    return { logits, attention: run.attention, cache: run.cache };
+    return { logits, attention: run.attention, after: { ...source, cache: run.cache, length: first + ids.length } };
   }
 }

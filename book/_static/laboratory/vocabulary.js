@@ -100,6 +100,14 @@ class Vocabulary {
     });
   }
 
+  // How tokens are written, a letter for each: w begins a word, c continues it, p is punctuation, s a space
+  // before either; e stands apart, as every token does that is a word.
+  roles(ids) {
+    return this.tokens(ids).map((token, i) => (
+      this.words || [PAD, BOS, EOS].includes(ids[i]) ? "e" : token === BOUNDARY ? "s"
+        : token.startsWith(BOUNDARY) ? "w" : PUNCTUATION.test(token) ? "p" : "c")).join("");
+  }
+
   // The text of ids; <pad>, <bos> and <eos> are left out.
   decode(ids) {
     const shown = this.tokens(ids).filter((_, i) => ![PAD, BOS, EOS].includes(ids[i]));
