@@ -26,11 +26,11 @@ CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
 SCRIPTS = (
     "ask", "words", "address", "panels", "back_translation", "controls", "formulas", "boxes",
-    "flow", "results", "tour", "laboratory",
+    "flow", "results", "writing", "tour", "laboratory",
 )  # fmt: skip
 """The scripts of the page, each after those that it uses; ``engine.js`` names its own."""
 
-OF_THE_LARGE = {"controls", "formulas", "boxes", "flow", "tour"}
+OF_THE_LARGE = {"controls", "formulas", "boxes", "flow", "writing", "tour"}
 """The scripts that a small laboratory does without."""
 
 OFFERS = {
@@ -39,6 +39,7 @@ OFFERS = {
     "toy-bahdanau": ("script", "Bahdanau, English → Korean", ["en", "ko"]),
     "toy-seq2seq": ("script", "GRU without attention, English → Korean", ["en", "ko"]),
     "multi30k-de-en": ("folder", "Transformer, German → English (loads 12 MB)", ["de", "en"]),
+    "multi30k-en": ("folder", "Language model, English captions (loads 4 MB)", ["en"]),
 }
 """The checkpoints: a small one is a script, which also loads where the page is a file."""
 

@@ -5,7 +5,7 @@
 
 const HERE = globalThis.document?.currentScript.src ?? location.href;
 const PARTS = ["transformer", "modern", "language_model", "recurrent", "vocabulary", "model", "search",
-  "stages", "models"];
+  "continuation", "stages", "models"];
 
 const load = globalThis.importScripts ? async (address) => importScripts(address) : loadScript;
 const loaded = Promise.all(PARTS.map((part) => load(new URL(`${part}.js`, HERE))));
@@ -14,6 +14,7 @@ class Engine {
   constructor() {
     this.models = new Map(); // by the names under which they were opened
     this.turn = 0; // a translation that is no longer wanted sees that the turn is another's
+    this.kept = []; // the KV caches of the texts that are written side by side
   }
 
   async answer(what, asked) {
@@ -61,11 +62,32 @@ class Engine {
     return { unknown, now, before, others: found.map((each, i) => ({ name: others[i], ...each })) };
   }
 
+  // The ids of a text that is to be continued, and its unknown words.
+  async prompt({ model: name, text }) {
+    const { src } = this.models.get(name);
+    const asked = asWritten(src, text);
+    return { ids: src.encode(asked), unknown: src.unknown(asked) };
+  }
+
+  // A text with one token more: the one of this number among those that are written side by side. Its KV
+  // cache begins with position 0. Without the causal mask there is none: what was read changes.
+  async write({ model: name, number, cached, ...asked }) {
+    const model = this.models.get(name);
+    if (asked.from === 0) this.kept[number] = model.read([], asked.change);
+    return continued(model, asked, cached && asked.change.causal ? this.kept[number] : null);
+  }
+
+  // The attention weights of a text that is written.
+  async attention({ model: name, ids, ended, change }) {
+    const model = this.models.get(name);
+    return shownHeads(forced(model, model.read([], change), ids, change, ended).attention);
+  }
+
   // The numbers of the picture: on the way to the token after those that are said, and the same of the
   // unchanged model.
-  async stages({ model: name, read, said, change, ...chosen }) {
+  async stages({ model: name, read, said, change, unchanged, ...chosen }) {
     const model = this.models.get(name);
-    return [change, ...(isChanged(change) ? [noChange()] : [])].map((each) =>
+    return [change, ...(isChanged(change, unchanged) ? [unchanged] : [])].map((each) =>
       stagesOf(model, read, said, each, chosen));
   }
 }
@@ -93,17 +115,21 @@ async function translated(model, typed, { change, beam: width, seed, instead }, 
   const all = ended ? [...ids, EOS] : ids;
   const said = forced(model, source, ids, change, ended);
   const unchanged = isChanged(change) && forced(model, model.read(read), ids, noChange(), ended);
-  const heads = Object.entries({ ...source.attention, ...said.attention });
   return {
     source: { ids: read, tokens: model.src.tokens(read).map(printed) },
     best: { ids, ended, logProb, text: model.tgt.decode(ids),
       tokens: model.tgt.tokens(all).map(printed) },
     steps,
-    attention: Object.fromEntries(heads.map(([name, each]) =>
-      [name, { heads: each, mean: meanOfHeads(each) }])),
+    attention: shownHeads({ ...source.attention, ...said.attention }),
     next: all.map((id, i) => nextTokens(said.next[i], unchanged && unchanged.next[i], id, change)),
     gold: gold(model, source, typed, ids, change),
   };
+}
+
+// The heads of every attention, and their mean.
+function shownHeads(attention) {
+  return Object.fromEntries(Object.entries(attention).map(([name, heads]) =>
+    [name, { heads, mean: meanOfHeads(heads) }]));
 }
 
 // The most probable tokens, as probabilities, and the one that is said; with those of the unchanged

@@ -4,6 +4,7 @@
 // laboratory.
 
 function results(lab) {
+  if (!lab.readsSource) return writing(lab);
   const parts = [translations(lab), attention(lab)];
   if (lab.isSmall) return parts;
   parts.push(nextToken(lab), growingTree(lab));
