@@ -136,7 +136,7 @@ function shownHeads(attention) {
 // model beside them.
 function nextTokens(next, unchanged, said, change) {
   const [now, before] = [kept(next, change), unchanged && unchanged.map(Math.exp)];
-  const ids = new Set([...largest(now, 6), said, ...(before ? largest(before, 3) : [])]);
+  const ids = new Set([...largest(next, 6), said, ...(before ? largest(before, 3) : [])]);
   return [...ids].map((id) => ({
     id, now: now[id], ...(before && { before: before[id] }), chosen: id === said,
   }));

@@ -86,8 +86,8 @@ class Laboratory {
     this.picture = make("section", { class: "picture", "aria-label": localised("the whole model") });
     this.controls = make("div", { class: "controls" });
     this.root.replaceChildren(
-      make("div", { class: "ask" }, this.label, this.input, this.drawOne, this.writeButton,
-        this.tour),
+      make("div", { class: "ask" }, this.label, this.input, this.drawOne, this.writeButton, this.tour),
+      ...this.root.querySelectorAll(".further"),
       make("div", { class: "lines" }, this.told, this.knows,
         make("small", { class: "busy", "aria-hidden": "true" }, localised("computing …"))),
       this.suggested, this.results, make("div", { class: "panel" }, this.controls, this.heard),
@@ -475,7 +475,7 @@ class Laboratory {
     this.stages = { now, before, source: source.tokens, said: best.tokens, position, layer, head,
       change: structuredClone(change) };
     this.drawPicture();
-    this.tour.hidden = this.root.querySelector(".tour") !== null;
+    this.tour.hidden = !this.readsSource || this.root.querySelector(".tour") !== null;
   }
 
   drawPicture() {

@@ -110,7 +110,8 @@ function writtenTexts(lab) {
       ...(words.length ? [roving(make("p", { class: "written" }, ...words))] : []),
       make("p", { class: "numbers" }, ...told.map((each) => make("span", {}, each))));
   });
-  return make("div", { class: "translations" }, ...shown);
+  return make("section", {}, make("div", { class: "translations" }, ...shown), make("p", { class: "note" },
+    localised("Choose a token: below is what else it might have been.")));
 }
 
 // How it is written, beside the search.
