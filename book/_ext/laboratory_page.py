@@ -86,7 +86,9 @@ def frame(base: str, sentence: str, small: bool = False, large: str = "") -> str
     models = escape(json.dumps(offers, ensure_ascii=False))
     needed = [name for name in SCRIPTS if not (small and name in OF_THE_LARGE)]
     without = _("The laboratory needs JavaScript.")
-    further = f'<a class="further" href="{escape(large)}">{_("or translate real German")}</a>' * small
+    further = (
+        f'<a class="further" href="{escape(large)}">{_("or translate real German")}</a>' * small
+    )
     scripts = "\n".join(f'<script defer src="{base}/{name}.js"></script>' for name in needed)
     return (
         f'<link rel="stylesheet" href="{base}/laboratory.css">\n'

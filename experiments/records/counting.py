@@ -1,6 +1,6 @@
 """How well counting predicts captions, beside a language model that reads the same tokens.
 
-``PYTHONPATH=experiments:tools python -m records.counting checkpoints/multi30k-en`` prints the perplexities.
+The card of ``checkpoints/multi30k-en`` says how they are printed.
 """
 
 import math
@@ -32,7 +32,7 @@ class Counts:
                     self.after[before[start:]][token] += 1
 
     def steps(self, text: Sequence[int]) -> list[tuple[tuple[int, ...], int]]:
-        """List every token of a text, its end included, with the tokens that it is predicted from."""
+        """List every token of a text and its end, each with the tokens that predict it."""
         row, length = [*[BOS] * (self.order - 1), *text, EOS], self.order - 1
         return [(tuple(row[i - length : i]), row[i]) for i in range(length, len(row))]
 
@@ -55,8 +55,12 @@ def main(folder: str) -> None:
     run, corpus = Run.open(folder), load_corpus("multi30k", "en")
     train, test = (list(corpus.split(name)) for name in ("train", TEST))
     examples = run.vocabularies.encode(test)
-    texts, unseen = ([ids for (ids,) in each] for each in (run.vocabularies.encode(train), examples))
-    tokens, words = (sum(len(each) + 1 for each in x) for x in (unseen, [t.split() for (t,) in test]))
+    texts, unseen = (
+        [ids for (ids,) in each] for each in (run.vocabularies.encode(train), examples)
+    )
+    tokens, words = (
+        sum(len(each) + 1 for each in x) for x in (unseen, [t.split() for (t,) in test])
+    )
     found = {
         name: Counts(texts, order, len(run.vocabularies.tgt)).perplexity(unseen)
         for name, order in ORDERS.items()

@@ -34,7 +34,7 @@ function continued(model, { prompt, ids, from, change, seed }, kept) {
   const all = [...before, token];
   return {
     ids: said, ended, seconds, text: model.tgt.decode(said),
-    done: ended || all.length >= longestTranslation(model, { ids: [], prompt }),
+    done: ended || all.length >= longestTranslation(model, { ids: prompt }),
     next: rated.map((each, i) => nextTokens(each, null, all[from + i], change)),
     logProb: rated.reduce((sum, each, i) => sum + each[all[from + i]], 0),
     pieces: all.slice(from).map((id, i) => pieceOf(model.tgt, all.slice(0, from + i), id)),

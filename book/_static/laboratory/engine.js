@@ -94,10 +94,9 @@ class Engine {
 
 // The translation of a sentence that a search finds, and what a page shows of it.
 async function translated(model, typed, { change, beam: width, seed, instead }, goesOn) {
-  const [read, prompt] = model.config.has_source === false ? [[], typed] : [[...typed, EOS], []];
-  const source = { ...model.read(read, change), prompt };
-  const begun = instead.length ? instead : prompt;
-  const pick = (next, step) => begun[step] ??
+  const read = [...typed, EOS];
+  const source = model.read(read, change);
+  const pick = (next, step) => instead[step] ??
     (seed === null ? largest(next, 1)[0] : draw(next, uniform(seed, step), change));
   const way = width === 1 || instead.length ? greedy(model, source, change, pick)
     : beam(model, source, change, { beam: width, alpha: model.search.alpha });
