@@ -57,11 +57,11 @@ const STATE = {
   top_k: number("topK", 0, MOST, isSampled),
   top_p: number("topP", 0.05, 1, isSampled),
   twice: {
-    say: ({ isTwice }) => isTwice && "on",
+    say: ({ isTwice, readsSource }) => isTwice && !readsSource && "on",
     take: (lab, text) => { lab.isTwice = text === "on"; },
   },
   cache: {
-    say: ({ isCached }) => !isCached && "off",
+    say: ({ isCached, readsSource }) => !isCached && !readsSource && "off",
     take: (lab, text) => { lab.isCached = text !== "off"; },
   },
   off: {
