@@ -73,7 +73,7 @@ class Laboratory {
     this.label = make("label", { for: "lab-sentence" }, ASKED.en);
     this.drawOne = make("button", { type: "button", hidden: true, onclick: () => this.draw() },
       localised("Random sentence"));
-    this.writeButton = make("button", { type: "button", hidden: true, onclick: () => {
+    this.writeButton = make("button", { type: "button", class: "write", hidden: true, onclick: () => {
       if (this.isWriting) this.stopWriting();
       else this.searchBy(isSampled(this) ? 0 : 1);
     } });
