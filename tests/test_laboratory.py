@@ -610,21 +610,6 @@ def test_the_alignment_error_is_the_package_s(runs, page):
 # --- what a page is told --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("beam", [1, 3])
-def test_a_text_is_continued_as_the_package_continues_it(runs, page, beam):
-    [name] = TEXTS
-    run = runs(name)
-    for _, prompt in list(toy().split("test"))[:5]:
-        text = " ".join(prompt.split()[:3])
-        asked = {"model": name, "text": text, "beam": beam}
-        found = page.evaluate("(asked) => translate(asked)", asked)
-        search = Search(beam=beam, alpha=SEARCH.alpha)
-        [wanted] = run.continue_text(text, search, SEARCH.extra_length)
-        assert found["now"]["best"]["text"] == wanted
-        assert found["now"]["best"]["text"].startswith(text)
-        assert found["now"]["source"]["tokens"] == []
-
-
 @pytest.mark.parametrize("name", ["as in the paper", "language, as today"])
 def test_the_next_tokens_are_those_of_the_model_and_of_the_unchanged_one(runs, page, name):
     run = runs(name)
@@ -676,6 +661,126 @@ def test_numbers_to_draw_with_are_uniform_and_those_of_a_seed(page):
     steps = torch.arange(len(inside)) / len(inside)
     assert (inside - steps).abs().max() < 1.95 / len(inside) ** 0.5  # Kolmogorov, one in a thousand
     assert torch.corrcoef(numbers).fill_diagonal_(0).abs().max() < 0.5
+
+
+# --- a model that writes --------------------------------------------------------------------------
+
+WRITE = """async ([name, text, given, seed, cached]) => {
+    const engine = new Engine();
+    engine.models = new Map(Object.entries(models));
+    const asked = { model: name, number: 0, change: changeOf(given), seed, cached };
+    const { ids: prompt } = await engine.answer("prompt", { model: name, text });
+    let said = { ids: prompt };
+    const [next, pieces] = [[], []];
+    do {
+        said = await engine.answer("write", { ...asked, prompt, ids: said.ids, from: next.length });
+        next.push(...said.next);
+        pieces.push(...said.pieces);
+    } while (!said.done);
+    const { ids, ended } = said;
+    const attention = await engine.answer("attention", { ...asked, ids, ended });
+    return { ids, ended, text: said.text, next, pieces, rows: Object.values(attention)[0].mean.rows,
+        numbers: next.map((_, step) => uniform(seed ?? 0, step)) };
+}"""
+CAPTIONS = "multi30k-en"
+
+
+@pytest.fixture(scope="module")
+def writer(runs, page, tmp_path_factory):
+    """A function that gives the run of a model of text alone, and opens it in the page."""
+
+    @cache
+    def run_of(name: str) -> Run:
+        if name in TEXTS:
+            return runs(name)
+        run, folder = Run.open(ROOT / "checkpoints" / name), tmp_path_factory.mktemp("web")
+        export_to_web(run, folder / "web")
+        open_in_page(page, name, folder / "web")
+        return run
+
+    return run_of
+
+
+def prompts_of(name: str) -> list[str]:
+    if name == CAPTIONS:
+        return ["", "A little girl", "Two dogs are", "The president said that", "A man in an or"]
+    return ["", *(" ".join(pair[1].split()[:3]) for pair in list(toy().split("test"))[:5])]
+
+
+WAYS = {
+    "greedy": (None, {}),
+    "sampled": (5, {"temperature": 0.8, "topP": 0.9}),
+    "top-k": (6, {"temperature": 1.5, "topK": 7}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", [*TEXTS, CAPTIONS])
+def test_what_is_written_is_what_the_package_writes_with_or_without_a_cache(
+    writer, page, name, way
+):
+    """With the random numbers of the page; and each token has the package's probability."""
+    run, (seed, change) = writer(name), WAYS[way]
+    search = Search(
+        sample=True, top_k=change.get("topK"), top_p=change.get("topP", 1.0), temperature=1.0
+    )
+    for text in prompts_of(name):
+        found, plain = (
+            page.evaluate(WRITE, [name, text, change, seed, cached]) for cached in (True, False)
+        )
+        assert found == plain
+        prompt = run.vocabularies.tgt.encode(text)
+        assert found["ids"][: len(prompt)] == prompt
+        assert found["rows"] == len(found["next"]) == len(found["ids"]) + found["ended"]
+        assert "".join(found["pieces"][: len(found["ids"])]) == found["text"]
+        length = run.recipe.search.extra_length
+        if seed is None:
+            assert [found["text"]] == run.continue_text(text, Search(), length)
+        said = [*found["ids"], *[EOS] * found["ended"]]
+        with evaluating(run.model):
+            logits = run.model(torch.tensor([[BOS, *said[:-1]]]))[0]
+        rated = next_log_probs(logits / change.get("temperature", 1))
+        for i in range(len(prompt), len(said)):
+            number = torch.tensor([found["numbers"][i]])
+            token = rated[i].argmax() if seed is None else draw(rated[i, None], search, number)
+            assert said[i] == int(token)
+        if not search.top_k and search.top_p == 1:
+            for row, entries in zip(rated, found["next"], strict=True):
+                for each in entries:
+                    assert each["now"] == pytest.approx(float(row[each["id"]].exp()), abs=1e-4)
+
+
+def test_a_writer_takes_up_its_cache_again(writer, page):
+    """The cache is switched off for a token and on again, and another setting comes between."""
+    writer(CAPTIONS)
+    script = """async ([name, way]) => {
+        const engine = new Engine();
+        engine.models = new Map(Object.entries(models));
+        const { ids: prompt } = await engine.answer("prompt", { model: name, text: "" });
+        let [ids, from] = [prompt, 0];
+        for (const [step, cached] of way.entries()) {
+            const change = { ...noChange(), temperature: 1 + step % 3 };
+            const said = await engine.answer("write",
+                { model: name, number: 0, prompt, ids, from, change, seed: 3, cached });
+            from += said.next.length;
+            if (said.done) break;
+            ids = said.ids;
+        }
+        return ids;
+    }"""
+    ways = [[True] * 12, [False] * 12, [True, False, False, True, True, False] * 2]
+    first, *others = [page.evaluate(script, [CAPTIONS, way]) for way in ways]
+    assert len(first) > 6
+    assert others == [first, first]
+
+
+def test_without_the_causal_mask_nothing_is_kept(writer, page):
+    """What was read changes with every token: each is predicted from its own prefix."""
+    [name] = TEXTS
+    writer(name)
+    change = {"causal": False, "temperature": 0.5}
+    found, plain = (page.evaluate(WRITE, [name, "", change, 2, cached]) for cached in (True, False))
+    assert found == plain
 
 
 # --- the picture of the model --------------------------------------------------------------------

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SENTENCE = "the brave boys sing"
 HEAD = "[data-key='decoder.1.cross_attention.0']"
 GERMAN = "multi30k-de-en"
+CAPTIONS = "multi30k-en"
 STRICT = (
     '<meta http-equiv="Content-Security-Policy" content="default-src \'self\'; '
     "style-src 'self' 'unsafe-inline'; img-src 'self' data:\">"
@@ -361,7 +362,7 @@ def test_german_sentences_to_try_and_one_that_teaches(page: Page) -> None:
 def test_what_a_model_of_subwords_does_not_read_is_said(page: Page) -> None:
     page.goto(f"{page.url}?model={GERMAN}&sentence=Ein+Mann+mit+日本+Hut.")
     told = page.locator(".told")
-    instead = "it reads <unk> instead, and translates the rest."
+    instead = "it reads <unk> instead, and goes on with the rest."
     expect(told).to_have_text(f"Of “日本” it does not know every character: {instead}")
     expect(page.locator(".reads .unknown")).to_have_text("<unk>")
     expect(page.locator(".weights thead .unknown")).to_have_text("<unk>")
@@ -538,12 +539,191 @@ def test_a_text_is_continued(page: Page, tmp_path: Path) -> None:
     page.fill("#lab-sentence", "the dog")
     page.set_input_files("#lab-files", sorted((tmp_path / "mine").iterdir()))
     expect(page.get_by_label("A text to continue")).to_be_visible()
+    page.get_by_role("button", name="greedy").click()
     [wanted] = run.continue_text("the dog", GREEDY, run.recipe.search.extra_length)
-    assert said(page) == wanted
+    assert written(page) == wanted
+    page.locator("[data-key='token 0 0']").click()
     expect(page.get_by_role("button", name="Random sentence")).to_be_hidden()
+    expect(page.get_by_role("button", name="beam 4")).to_have_count(0)
     read = ["<bos>", *wanted.split()][: page.locator(".weights tbody tr").count()]
     assert page.locator(".weights thead th .word span").all_inner_texts() == read
     expect(page.locator(".note", has_text="KV cache: 0 + 1 positions")).to_be_visible()
+
+
+# --- a model that writes --------------------------------------------------------------------------
+
+
+def written(page: Page, column: int = 0) -> str:
+    """The text that was written, once it has ended or was stopped."""
+    page.wait_for_selector(".results:not([inert], [aria-busy]) .written", timeout=60_000)
+    words = page.locator(".written").nth(column).locator("> span").all()
+    texts = [word.text_content() or "" for word in words]
+    return " ".join(text for text in texts if text != "<eos>")
+
+
+@pytest.fixture
+def writer(tab: Page, address: str) -> Iterator[Page]:
+    """The laboratory with the model that writes captions, and its first text."""
+    with watched(tab):
+        tab.goto(f"{address}index.html?model={CAPTIONS}&sample=7&sentence=A+man")
+        written(tab)
+        yield tab
+        tab.unroute_all()
+
+
+def continued(text: str) -> str:
+    """What the package continues a text with, greedily."""
+    run = Run.open(CHECKPOINTS / CAPTIONS)
+    [wanted] = run.continue_text(text, GREEDY, run.recipe.search.extra_length)
+    return wanted
+
+
+GROWING = """() => {
+    globalThis.lengths = [];
+    new MutationObserver(() => lengths.push(document.querySelectorAll(".written button").length))
+        .observe(document.querySelector(".results"), { childList: true });
+}"""
+
+
+def test_a_text_grows_token_by_token_to_its_end(writer: Page) -> None:
+    writer.evaluate(GROWING)
+    writer.get_by_role("button", name="greedy").click()
+    assert written(writer) == continued("A man")
+    lengths = writer.evaluate("[...new Set(lengths)]")
+    assert lengths == [*range(3, writer.locator(".written button").count() + 1)]
+    expect(writer.locator(".written button").last).to_have_text("<eos>")
+    expect(writer.locator(".heard")).to_have_text(f"It predicts: {continued('A man')}")
+    expect(writer.locator(".numbers")).to_contain_text(re.compile(r"\d+ tokens per second"))
+    writer.fill("#lab-sentence", "Two dogs")
+    expect(writer.locator(".written .given")).to_have_text(["Two", "dogs"])
+    assert written(writer) == continued("Two dogs")
+
+
+def test_without_its_cache_it_writes_the_same(writer: Page) -> None:
+    before = written(writer)
+    computed = writer.locator(".numbers").inner_text()
+    writer.locator("[name=cached]").uncheck()
+    expect(writer).to_have_url(re.compile("cache=off"))
+    assert written(writer) == before
+    assert writer.locator(".numbers").inner_text().split()[:4] == computed.split()[:4]  # log p
+
+
+def test_two_seeds_stand_side_by_side(writer: Page, address: str) -> None:
+    writer.locator("[name=twice]").check()
+    expect(writer.locator(".translation h2")).to_have_text(["seed 7", "seed 8"])
+    texts = [written(writer, column) for column in range(2)]
+    link = writer.url
+    for seed, text in zip((7, 8), texts, strict=True):
+        writer.goto(f"{address}index.html?model={CAPTIONS}&sample={seed}&sentence=A+man")
+        assert written(writer) == text
+    writer.goto(link)
+    expect(writer.locator(".written")).to_have_count(2)
+    assert [written(writer, column) for column in range(2)] == texts
+
+
+def test_the_unchanged_model_writes_beside_the_changed_one(writer: Page) -> None:
+    before = written(writer)
+    writer.locator("[name=positions]").uncheck()
+    expect(writer.locator(".translation h2")).to_have_text(["changed", "unchanged"])
+    assert written(writer, 1) == before != written(writer)
+    writer.get_by_role("button", name="Undo all changes").click()
+    expect(writer.locator(".written")).to_have_count(1)
+
+
+def test_it_is_stopped(writer: Page) -> None:
+    writer.get_by_role("button", name="Write again").click()
+    expect(writer.locator(".written button")).to_have_count(4)
+    writer.get_by_role("button", name="Stop").click()
+    text = written(writer)
+    expect(writer.get_by_role("button", name="Write again")).to_be_visible()
+    expect(writer.locator(".weights tbody tr")).to_have_count(
+        writer.locator(".written button").count()
+    )
+    writer.wait_for_timeout(500)
+    assert written(writer) == text
+    expect(writer.locator(".written")).not_to_contain_text("<eos>")
+
+
+def test_a_setting_is_taken_up_by_the_next_token(writer: Page) -> None:
+    """With top-k 1 only the most probable token is left: from there on the text is greedy."""
+    writer.locator("#lab-topP").fill("1")
+    written(writer)
+    writer.locator("#lab-temperature").fill("3")
+    expect(writer.locator(".written button")).to_have_count(6)
+    writer.locator("#lab-topK").fill("1")
+    tokens = writer.locator(".written button")
+    at_most = tokens.count() + 1
+    text = written(writer)
+    pieces = [token.text_content() or "" for token in tokens.all()]
+    words = writer.locator(".written > span")
+    begins = {
+        words.nth(i).locator("button").first.get_attribute("data-key") for i in range(words.count())
+    }
+    prefixes = [
+        "".join(
+            f" {piece}" if f"token 0 {t}" in begins else piece for t, piece in enumerate(pieces[:n])
+        )
+        for n in range(6, at_most + 1)
+    ]
+    assert text in [continued(prefix.strip()) for prefix in prefixes]
+    assert continued("A man") != text
+
+
+def test_a_token_shows_what_else_it_might_have_been_and_is_exchanged(writer: Page) -> None:
+    writer.locator("[data-key='token 0 2']").click()
+    expect(writer.locator(".bars caption")).to_have_text("Next token after: A man")
+    other = writer.locator(".bars tbody button[aria-pressed=false]").first
+    token = other.inner_text()
+    other.click()
+    expect(writer.locator("[data-key='token 0 2']")).to_have_text(token)
+    expect(writer.locator(".bars [aria-pressed=true]")).to_have_text(token)
+    assert written(writer).startswith(f"A man {token}")
+    expect(writer).to_have_url(re.compile("word=3.*said="))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_model_that_writes_is_accessible(browser: Browser, address: str, view: str) -> None:
+    with browser.new_page(**VIEWS[view]) as page, watched(page):
+        page.goto(f"{address}index.html?model={CAPTIONS}&sample=7&twice=on")
+        theme = "dark" if view == "dark" else "light"
+        page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        written(page)
+        page.wait_for_selector(".picture .box")
+        page.evaluate(LOOKS, [])
+        assert violations(page, JUDGED[view]) == []
+        assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
+        if view == "phone":
+            page.evaluate("scrollTo(0, 0)")
+            for part in ("#lab-sentence", ".written >> nth=1", ".bars tbody tr >> nth=2"):
+                expect(page.locator(part)).to_be_in_viewport(ratio=1)
+
+
+def test_a_model_that_writes_and_one_that_translates_take_turns(writer: Page) -> None:
+    writer.select_option("#lab-model", "toy-transformer")
+    expect(writer.get_by_label("An English sentence")).to_be_visible()
+    assert said(writer) == translated("toy-transformer", SENTENCE)
+    expect(writer.get_by_role("button", name="greedy")).to_have_attribute("aria-pressed", "true")
+    expect(writer.get_by_role("button", name="Write again")).to_be_hidden()
+    writer.fill("#lab-sentence", "a child chases a poet")
+    writer.get_by_role("button", name="beam 4").click()
+    writer.select_option("#lab-model", CAPTIONS)
+    expect(writer.locator("#lab-sentence")).to_have_value("A little girl")
+    assert written(writer).startswith("A little girl")
+    expect(writer).not_to_have_url(re.compile("beam="))
+    expect(writer.locator(".tour-start")).to_be_hidden()
+
+
+def test_the_front_page_leads_to_the_german_model_and_loads_nothing_of_it_before(
+    browser: Browser, site: Path
+) -> None:
+    with serve(site) as base, browser.new_page() as page, watched(page):
+        loaded: list[str] = []
+        page.on("request", lambda request: loaded.append(request.url))
+        page.goto(f"{base}book/index.html")
+        said(page)
+        assert not [url for url in loaded if "multi30k" in url]
+        page.get_by_role("link", name="or translate real German").click()
+        page.wait_for_url("**/book/laboratory.html?model=multi30k-de-en")
 
 
 @pytest.mark.main

@@ -26,11 +26,11 @@ CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
 SCRIPTS = (
     "ask", "words", "address", "panels", "back_translation", "controls", "formulas", "boxes",
-    "flow", "results", "tour", "laboratory",
+    "flow", "results", "writing", "tour", "laboratory",
 )  # fmt: skip
 """The scripts of the page, each after those that it uses; ``engine.js`` names its own."""
 
-OF_THE_LARGE = {"controls", "formulas", "boxes", "flow", "tour"}
+OF_THE_LARGE = {"controls", "formulas", "boxes", "flow", "writing", "tour"}
 """The scripts that a small laboratory does without."""
 
 OFFERS = {
@@ -39,6 +39,7 @@ OFFERS = {
     "toy-bahdanau": ("script", "Bahdanau, English → Korean", ["en", "ko"]),
     "toy-seq2seq": ("script", "GRU without attention, English → Korean", ["en", "ko"]),
     "multi30k-de-en": ("folder", "Transformer, German → English (loads 12 MB)", ["de", "en"]),
+    "multi30k-en": ("folder", "Language model, English captions (loads 4 MB)", ["en"]),
 }
 """The checkpoints: a small one is a script, which also loads where the page is a file."""
 
@@ -51,9 +52,9 @@ class Laboratory(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return its frame, which the scripts fill."""
         page = self.env.app.builder.get_target_uri(self.env.docname)
-        html = frame(
-            relative_uri(page, STATIC), self.options.get("sentence", ""), "small" in self.options
-        )
+        small = "small" in self.options
+        large = address_of(self, "model=multi30k-de-en") if small else ""
+        html = frame(relative_uri(page, STATIC), self.options.get("sentence", ""), small, large)
         return [nodes.raw("", html, format="html")]
 
 
@@ -62,14 +63,22 @@ class Experiment(ReferenceRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the link."""
-        target = self.env.app.builder.get_target_uri("book/laboratory")
-        page = self.env.app.builder.get_target_uri(self.env.docname)
-        address = f"{relative_uri(page, target) or Path(target).name}?{self.target}"
-        return [nodes.reference("", self.title, refuri=address)], []
+        return [nodes.reference("", self.title, refuri=address_of(self, self.target))], []
 
 
-def frame(base: str, sentence: str, small: bool = False) -> str:
-    """Return the frame of a laboratory with a sentence; its scripts are at ``base``."""
+def address_of(asking: Laboratory | Experiment, experiment: str) -> str:
+    """Return where the laboratory with an experiment is, seen from the page that asks."""
+    builder = asking.env.app.builder
+    target = builder.get_target_uri("book/laboratory")
+    page = builder.get_target_uri(asking.env.docname)
+    return f"{relative_uri(page, target) or Path(target).name}?{experiment}"
+
+
+def frame(base: str, sentence: str, small: bool = False, large: str = "") -> str:
+    """Return the frame of a laboratory with a sentence; its scripts are at ``base``.
+
+    A small one links to the ``large`` one, with the German model.
+    """
     offers = [
         {"name": name, "kind": kind, "title": str(_(title)), "languages": languages}
         for name, (kind, title, languages) in list(OFFERS.items())[: 1 if small else None]
@@ -77,11 +86,14 @@ def frame(base: str, sentence: str, small: bool = False) -> str:
     models = escape(json.dumps(offers, ensure_ascii=False))
     needed = [name for name in SCRIPTS if not (small and name in OF_THE_LARGE)]
     without = _("The laboratory needs JavaScript.")
+    further = (
+        f'<a class="further" href="{escape(large)}">{_("or translate real German")}</a>' * small
+    )
     scripts = "\n".join(f'<script defer src="{base}/{name}.js"></script>' for name in needed)
     return (
         f'<link rel="stylesheet" href="{base}/laboratory.css">\n'
         f'<div class="laboratory"{" data-small" * small} data-sentence="{escape(sentence)}" '
-        f'data-models="{models}"><noscript>{without}</noscript></div>\n'
+        f'data-models="{models}"><noscript>{without}</noscript>{further}</div>\n'
         f"{scripts}"
     )
 

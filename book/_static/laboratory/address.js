@@ -44,10 +44,10 @@ const STATE = {
   sentence: { say: (lab) => lab.input.value !== lab.example && lab.input.value },
   beam: {
     say: ({ width }) => width > 1 && width,
-    take: (lab, text) => { if (WIDTHS.includes(Number(text))) lab.width = Number(text); },
+    take: (lab, text) => { if (lab.readsSource && WIDTHS.includes(Number(text))) lab.width = Number(text); },
   },
   sample: {
-    say: (lab) => isSampled(lab) && lab.seed,
+    say: (lab) => (isSampled(lab) ? lab.seed : !lab.readsSource && "off"),
     take: (lab, text) => {
       lab.width = 1;
       lab.seed = text === "on" ? newSeed() : whole(text, 0, 2 ** 32);
@@ -56,6 +56,14 @@ const STATE = {
   temperature: number("temperature", COLDEST, HOTTEST, (lab) => isSampled(lab) || lab.width > 1),
   top_k: number("topK", 0, MOST, isSampled),
   top_p: number("topP", 0.05, 1, isSampled),
+  twice: {
+    say: ({ isTwice, readsSource }) => isTwice && !readsSource && "on",
+    take: (lab, text) => { lab.isTwice = text === "on"; },
+  },
+  cache: {
+    say: ({ isCached, readsSource }) => !isCached && !readsSource && "off",
+    take: (lab, text) => { lab.isCached = text !== "off"; },
+  },
   off: {
     say: ({ change }) => [...change.headsOff].join(),
     take: (lab, text) => listed(text).map((name) => {
@@ -85,7 +93,7 @@ const STATE = {
   },
   pieces: { say: ({ pieces }) => pieces && "on", take: (lab, text) => { lab.pieces = text === "on"; } },
   word: {
-    say: ({ position }) => position > 0 && position + 1,
+    say: ({ position, follows }) => position > 0 && !follows && position + 1,
     take: (lab, text) => { lab.position = (whole(text, 1, LONGEST) ?? 1) - 1; },
   },
   attend: { // weights set by hand: HEAD:ROW:COLUMN, counted from 0

@@ -13,7 +13,7 @@ function controls(lab) {
 function exampleControls(lab) {
   const [lang] = lab.languages;
   const has = (name) => lab.model.canChange && (name in lab.change || lab.heads.includes(name));
-  const rows = (EXAMPLES[lang] ?? []).map(([sentence, broken, name], i) => make("div", {},
+  const rows = lab.examples.map(([sentence, broken, name], i) => make("div", {},
     make("button", { type: "button", "data-key": `example ${i}`, lang,
       onclick: () => lab.tryOut(sentence) }, sentence),
     ...(has(name) ? [make("button", { type: "button", "data-key": `broken ${i}`,
@@ -43,7 +43,7 @@ const RANGES = [
 ];
 
 function searchControls(lab) {
-  const widths = WIDTHS.map((width) => [width, width === 1 ? localised("greedy") : localised("beam {width}", { width })]);
+  const widths = WIDTHS.slice(0, lab.readsSource ? WIDTHS.length : 1).map((width) => [width, width === 1 ? localised("greedy") : localised("beam {width}", { width })]);
   widths.push([0, isSampled(lab) ? localised("sample again") : localised("sample")]);
   const numbers = RANGES.map(([label, name, bounds, said]) => {
     const id = `lab-${name}`;
@@ -52,13 +52,14 @@ function searchControls(lab) {
       oninput: () => {
         lab.change[name] = Number(range.value);
         told.textContent = said(lab.change[name]);
-        lab.translate();
+        lab.goOn();
       } });
     const told = make("output", { for: id }, said(lab.change[name]));
     return make("span", { class: "range" }, make("label", { for: id }, label, " "), range, told);
   });
   return make("div", { class: "search" },
-    choice("search", localised("search"), widths, isSampled(lab) ? 0 : lab.width, (width) => lab.searchBy(width)), ...numbers);
+    choice("search", localised("search"), widths, isSampled(lab) ? 0 : lab.width, (width) => lab.searchBy(width)), ...numbers,
+    ...(lab.readsSource ? [] : writingSwitches(lab)));
 }
 
 function changeControls(lab) {

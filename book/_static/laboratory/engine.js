@@ -5,7 +5,7 @@
 
 const HERE = globalThis.document?.currentScript.src ?? location.href;
 const PARTS = ["transformer", "modern", "language_model", "recurrent", "vocabulary", "model", "search",
-  "stages", "models"];
+  "continuation", "stages", "models"];
 
 const load = globalThis.importScripts ? async (address) => importScripts(address) : loadScript;
 const loaded = Promise.all(PARTS.map((part) => load(new URL(`${part}.js`, HERE))));
@@ -14,6 +14,7 @@ class Engine {
   constructor() {
     this.models = new Map(); // by the names under which they were opened
     this.turn = 0; // a translation that is no longer wanted sees that the turn is another's
+    this.kept = []; // the states from which the texts that are written side by side go on
   }
 
   async answer(what, asked) {
@@ -49,44 +50,67 @@ class Engine {
     const searches = [[name, { ...way, change }], ...(isChanged(change) ? [[name, plain]] : []),
       ...others.map((other) => [other, plain])];
     const found = [];
-    const chosen = this.models.get(name);
-    const [{ src }, most] = [chosen, longestSource(chosen)];
-    const typed = src.encode(asWritten(src, text));
-    const cut = typed.length > most && src.decode(typed.slice(0, most));
     for (const [each, asked] of searches) {
       const model = this.models.get(each);
-      const ids = model.src.encode(asWritten(model.src, text)).slice(0, longestSource(model));
+      const { ids } = readOf(model, text);
       found.push(ids.length ? await translated(model, ids, asked, goesOn) : null);
       if (turn !== this.turn) return null;
     }
-    const unknown = src.unknown(asWritten(src, text));
+    const { unknown, cut } = readOf(this.models.get(name), text);
     const [now, before] = [found.shift(), isChanged(change) ? found.shift() : null];
     return { unknown, cut, now, before, others: found.map((each, i) => ({ name: others[i], ...each })) };
   }
 
+  // What a model reads of a text that is to be continued.
+  async prompt({ model: name, text }) {
+    return readOf(this.models.get(name), text);
+  }
+
+  // A text with one token more: the one of this number among those that are written side by side.
+  async write({ model: name, number, cached, ...asked }) {
+    const state = asked.from ? this.kept[number] : undefined;
+    const { state: after, ...said } = continued(this.models.get(name), asked, { cached, state });
+    this.kept[number] = after;
+    return said;
+  }
+
+  // The attention weights of a text that is written.
+  async attention({ model: name, ids, ended, change }) {
+    const model = this.models.get(name);
+    return shownHeads(forced(model, model.read([], change), ids, change, ended).attention);
+  }
+
   // The numbers of the picture: on the way to the token after those that are said, and the same of the
   // unchanged model.
-  async stages({ model: name, read, said, change, ...chosen }) {
+  async stages({ model: name, read, said, change, unchanged, ...chosen }) {
     const model = this.models.get(name);
-    return [change, ...(isChanged(change) ? [noChange()] : [])].map((each) =>
+    return [change, ...(isChanged(change, unchanged) ? [unchanged] : [])].map((each) =>
       stagesOf(model, read, said, each, chosen));
   }
 }
 
-const MOST = 200; // tokens of a sentence: a table of more is no table that one reads
+const MOST_READ = 200; // tokens of a sentence: a table of more is no table that one reads
 
 // The maximum length of a sentence without its <eos>. A language model has as much room for what it says.
 function longestSource({ kind, maxLength }) {
   const room = kind === "language" ? Math.floor(maxLength / 2) : maxLength ?? Infinity;
-  return Math.min(room, MOST) - 1;
+  return Math.min(room, MOST_READ) - 1;
+}
+
+// What a model reads of a text: its ids, the end of those if they are cut, and the unknown words.
+function readOf(model, text) {
+  const [{ src }, most] = [model, longestSource(model)];
+  const asked = asWritten(src, text);
+  const all = src.encode(asked);
+  const ids = all.slice(0, most);
+  return { ids, cut: all.length > most && src.decode(ids), unknown: src.unknown(asked) };
 }
 
 // The translation of a sentence that a search finds, and what a page shows of it.
 async function translated(model, typed, { change, beam: width, seed, instead }, goesOn) {
-  const [read, prompt] = model.config.has_source === false ? [[], typed] : [[...typed, EOS], []];
-  const source = { ...model.read(read, change), prompt };
-  const begun = instead.length ? instead : prompt;
-  const pick = (next, step) => begun[step] ??
+  const read = [...typed, EOS];
+  const source = model.read(read, change);
+  const pick = (next, step) => instead[step] ??
     (seed === null ? largest(next, 1)[0] : draw(next, uniform(seed, step), change));
   const way = width === 1 || instead.length ? greedy(model, source, change, pick)
     : beam(model, source, change, { beam: width, alpha: model.search.alpha });
@@ -104,24 +128,28 @@ async function translated(model, typed, { change, beam: width, seed, instead }, 
   const all = ended ? [...ids, EOS] : ids;
   const said = forced(model, source, ids, change, ended);
   const unchanged = isChanged(change) && forced(model, model.read(read), ids, noChange(), ended);
-  const heads = Object.entries({ ...source.attention, ...said.attention });
   return {
     source: { ids: read, tokens: model.src.tokens(read).map(printed), roles: model.src.roles(read) },
     best: { ids, ended, logProb, text: model.tgt.decode(ids),
       tokens: model.tgt.tokens(all).map(printed), roles: model.tgt.roles(all) },
     steps,
-    attention: Object.fromEntries(heads.map(([name, each]) =>
-      [name, { heads: each, mean: meanOfHeads(each) }])),
+    attention: shownHeads({ ...source.attention, ...said.attention }),
     next: all.map((id, i) => nextTokens(said.next[i], unchanged && unchanged.next[i], id, change)),
     gold: gold(model, source, typed, ids, change),
   };
+}
+
+// The heads of every attention, and their mean.
+function shownHeads(attention) {
+  return Object.fromEntries(Object.entries(attention).map(([name, heads]) =>
+    [name, { heads, mean: meanOfHeads(heads) }]));
 }
 
 // The most probable tokens, as probabilities, and the one that is said; with those of the unchanged
 // model beside them.
 function nextTokens(next, unchanged, said, change) {
   const [now, before] = [kept(next, change), unchanged && unchanged.map(Math.exp)];
-  const ids = new Set([...largest(now, 6), said, ...(before ? largest(before, 3) : [])]);
+  const ids = new Set([...largest(next, 6), said, ...(before ? largest(before, 3) : [])]);
   return [...ids].map((id) => ({
     id, now: now[id], ...(before && { before: before[id] }), chosen: id === said,
   }));

@@ -7,25 +7,32 @@ const KINDS = {
   transformer: localised("Transformer"), language: localised("Language model"), bahdanau: "Bahdanau",
   luong: "Luong", seq2seq: localised("GRU, no attention"),
 };
-// What the captions are that a model has read, by the language of its sentences.
+// What a model of subwords has read, by its languages.
 const HAS_READ = {
-  de: localised("It has read 29,000 captions of photographs, and translates other sentences badly."),
+  "de-en": localised("It has read 29,000 captions of photographs, and translates other sentences badly."),
+  en: localised("It has read 29,000 English captions of photographs, and nothing else."),
 };
 const ASKED = { en: localised("An English sentence"), de: localised("A German sentence") };
-// Sentences to begin with, each with a switch or a head that it needs, or what it shows.
+// Sentences to begin with, by the languages of a model, each with a switch or a head that it needs, or
+// what it shows.
 const EXAMPLES = {
-  en: [
+  "en-ko": [
     ["the brave boys sing", localised("without one head"), "decoder.1.cross_attention.0"],
     ["the poet that the dog sees sings", localised("without positions"), "positions"],
     ["the robot that must work makes my bag", localised("without √d_k"), "scale"],
   ],
-  de: [
+  "de-en": [
     ["Ein Mann schläft auf einer Bank.", localised("without positions"), "positions"],
     ["Zwei Kinder spielen im Schnee."],
     ["Eine Gruppe von Menschen steht vor einem Iglu."],
     ["Eine Frau mit einem roten Hut spielt Gitarre in der U-Bahn."],
     ["Ein Junge auf einem Skateboard springt über eine Treppe."],
     ["Der Mann trägt keinen Hut.", localised("“keinen” is lost: captions seldom say what there is not")],
+  ],
+  en: [
+    ["A little girl", localised("without positions"), "positions"],
+    ["Two dogs are", localised("without √d_k"), "scale"],
+    ["The president said that", localised("no photograph shows what he said")],
   ],
 };
 const YOURS = localised("your model"); // which a link cannot name
@@ -53,6 +60,12 @@ class Laboratory {
     this.opened = new Set(); // parts of the results that the reader has opened
     this.turn = 0; // results that are no longer wanted see that the turn is another's
     this.asking = 0; // and so does a model that comes after another was asked for
+    this.texts = []; // that are written side by side, and the one that is chosen
+    this.column = 0;
+    this.isWriting = false;
+    this.isTwice = false; // with two seeds
+    this.isCached = true;
+    this.follows = false; // the position is that of the token that is written
     this.isLoading = true;
     this.asked = new URLSearchParams(this.isSmall ? "" : location.search);
     this.build();
@@ -74,6 +87,10 @@ class Laboratory {
     this.label = make("label", { for: "lab-sentence" }, ASKED.en);
     this.drawOne = make("button", { type: "button", hidden: true, onclick: () => this.draw() },
       localised("Random sentence"));
+    this.writeButton = make("button", { type: "button", class: "write", hidden: true, onclick: () => {
+      if (this.isWriting) this.stopWriting();
+      else this.searchBy(isSampled(this) ? 0 : 1);
+    } });
     this.tour = this.isSmall ? make("span", { hidden: true }) : tourButton(this);
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
     this.knows = make("span", { class: "knows" });
@@ -83,7 +100,8 @@ class Laboratory {
     this.picture = make("section", { class: "picture", "aria-label": localised("the whole model") });
     this.controls = make("div", { class: "controls" });
     this.root.replaceChildren(
-      make("div", { class: "ask" }, this.label, this.input, this.drawOne, this.tour),
+      make("div", { class: "ask" }, this.label, this.input, this.drawOne, this.writeButton, this.tour),
+      ...this.root.querySelectorAll(".further"),
       make("div", { class: "lines" }, this.told, this.knows,
         make("small", { class: "busy", "aria-hidden": "true" }, localised("computing …"))),
       this.suggested, this.results, make("div", { class: "panel" }, this.controls, this.heard),
@@ -112,7 +130,7 @@ class Laboratory {
   say(sentence, { unknown = [], cut = "" } = {}) {
     const words = unknown.map((each) => `“${each}”`).join(", ");
     const told = words && (this.model.src.words ? localised("Not in the vocabulary: {words}.", { words })
-      : localised("Of {words} it does not know every character: it reads <unk> instead, and translates the rest.",
+      : localised("Of {words} it does not know every character: it reads <unk> instead, and goes on with the rest.",
         { words }));
     const end = cut && localised("The sentence is too long: it was cut after “{end}”.", { end: cut.slice(-40) });
     this.notice = sentence;
@@ -132,7 +150,7 @@ class Laboratory {
     const told = [problem, ...follow(this, this.asked)].filter(Boolean);
     if (this.input.value !== this.input.defaultValue) this.suggest(); // for what was typed meanwhile
     this.showControls();
-    this.translate();
+    this.translate(!this.readsSource && !this.asked.has("word"));
     if (told.length) this.say(told.join(" "));
   }
 
@@ -167,24 +185,32 @@ class Laboratory {
     const model = await this.ask("open", { name, folder: address, files: await files });
     const known = languages ?? (Object.keys(model.gloss).length ? ["en", "ko"] : []);
     const [src, tgt] = known;
-    const writing = { src: { lang: src, gloss: {} }, tgt: { lang: tgt, gloss: model.gloss } };
-    return { ...model, languages: known, writing };
+    const isWriter = model.config.has_source === false;
+    const writing = { src: { lang: src, gloss: {} }, tgt: { lang: isWriter ? src : tgt, gloss: model.gloss } };
+    const unchanged = { ...model.unchanged, ...(isWriter && DRAWN) };
+    return { ...model, languages: known, writing, unchanged };
   }
 
   take(model, offer) {
-    const [spoken] = this.languages ?? this.offers[0].languages;
+    const pair = String(this.languages ?? this.offers[0].languages);
     const [language] = model.languages;
+    const hasWritten = this.model !== undefined && !this.readsSource;
     this.turn += 1; // what the model before it is computing is not wanted any more
     this.results.inert = this.picture.inert = this.tour.hidden = true; // they are of that model
     this.stages = null;
+    this.isWriting = false;
     this.model = model;
+    if (hasWritten === this.readsSource) { // it draws, and a translator does not
+      this.width = 1;
+      this.seed = this.readsSource ? null : newSeed();
+    }
     this.name = offer.name;
     if (!offer.files && !this.offer(this.name)) this.offers.push(offer); // a folder on this server
     this.mend();
     this.layer = this.firstLayer;
     const { tokens, words } = model.src;
     this.knows.textContent = !words
-      ? HAS_READ[language] ?? localised("It knows {count} subwords.", { count: tokens.length.toLocaleString("en") })
+      ? HAS_READ[model.languages.join("-")] ?? localised("It knows {count} subwords.", { count: tokens.length.toLocaleString("en") })
       : language === "en" ? localised("It knows {count} words of a toy grammar.", { count: words.length })
         : localised("It knows {count} words.", { count: words.length });
     this.head = -1;
@@ -194,13 +220,14 @@ class Laboratory {
     for (const beside of this.beside.keys()) {
       if (!others.includes(beside)) this.beside.delete(beside);
     }
-    this.label.textContent = ASKED[language] ??
-      (this.readsSource ? localised("A sentence") : localised("A text to continue"));
+    this.label.textContent = !this.readsSource ? localised("A text to continue")
+      : ASKED[language] ?? localised("A sentence");
     if (language) this.input.lang = language;
     else this.input.removeAttribute("lang");
     this.drawOne.hidden = !model.sentences.length;
-    // A sentence in another language is of no use; keep what was typed meanwhile.
-    if (spoken && language && language !== spoken && this.input.value === this.read) {
+    this.showWriteButton();
+    // A sentence in another language, or of another kind, is of no use; keep what was typed meanwhile.
+    if (pair && language && String(model.languages) !== pair && this.input.value === this.read) {
       this.input.value = this.example;
     }
   }
@@ -285,9 +312,12 @@ class Laboratory {
 
   // The sentence that the model begins with.
   get example() {
-    const [language] = this.languages;
-    const isFirst = language === this.offers[0].languages[0];
-    return (isFirst ? null : EXAMPLES[language]?.[0][0]) ?? this.root.dataset.sentence;
+    const isFirst = String(this.languages) === String(this.offers[0].languages);
+    return (isFirst ? null : this.examples[0]?.[0]) ?? this.root.dataset.sentence;
+  }
+
+  get examples() {
+    return EXAMPLES[this.languages.join("-")] ?? [];
   }
 
   // --- what the reader does ---------------------------------------------------------------
@@ -347,6 +377,21 @@ class Laboratory {
     this.translate();
   }
 
+  // A number of the search, or how it is computed: what is being written takes it up with its next token.
+  goOn() {
+    if (!this.isWriting) this.translate();
+  }
+
+  stopWriting() {
+    this.isWriting = false;
+    this.showWriteButton();
+  }
+
+  showWriteButton() {
+    this.writeButton.hidden = this.readsSource;
+    this.writeButton.textContent = this.isWriting ? localised("Stop") : localised("Write again");
+  }
+
   // Choose what is shown of the results.
   choose(shown) {
     Object.assign(this, shown);
@@ -376,37 +421,50 @@ class Laboratory {
   // Another token at the chosen position: the model continues from there.
   sayInstead(id) {
     this.instead = [...this.found.now.best.ids.slice(0, this.position), id];
-    this.translate();
+    this.translate(false);
   }
 
   // --- from the sentence to results -------------------------------------------------------
 
-  async translate() {
+  // Search, or write. `follows`: a position that the reader has not chosen is that of the newest token.
+  async translate(follows = !this.readsSource) {
     const turn = ++this.turn;
-    const { model } = this;
+    const isWanted = () => turn === this.turn;
     const text = this.read = this.input.value;
+    this.follows = follows;
     this.results.setAttribute("aria-busy", "true");
     try {
-      const others = [...this.beside.keys()].filter((name) => this.beside.get(name));
-      const found = await this.ask("translate", { model: this.name, text, change: this.change,
-        beam: this.width, seed: this.seed, instead: this.instead, others });
-      if (turn !== this.turn || !found) return;
-      this.found = found;
-      this.say(this.notice, found);
-      if (found.now) {
-        this.step = null;
-        this.show();
-      } else this.clear();
-      this.heard.replaceChildren(...(found.now ? [`${localised("It predicts:")} `,
-        make("span", { lang: model.languages[1] }, found.now.best.text),
-        ...readBack(model, found.now.best).map((sentence) => ` · ${sentence}`)] : []));
+      await (this.readsSource ? this.search(text, isWanted) : write(this, text, isWanted));
     } catch (error) {
-      if (turn !== this.turn) return;
+      if (!isWanted()) return;
+      this.stopWriting();
       this.clear();
       this.say(error.message);
     } finally {
-      if (turn === this.turn) this.results.removeAttribute("aria-busy");
+      if (isWanted()) this.results.removeAttribute("aria-busy");
     }
+  }
+
+  async search(text, isWanted) {
+    const others = [...this.beside.keys()].filter((name) => this.beside.get(name));
+    const found = await this.ask("translate", { model: this.name, text, change: this.change,
+      beam: this.width, seed: this.seed, instead: this.instead, others });
+    if (!isWanted() || !found) return;
+    this.found = found;
+    this.say(this.notice, found);
+    if (found.now) {
+      this.step = null;
+      this.show();
+    } else this.clear();
+    this.hear();
+  }
+
+  // What is found is heard as well.
+  hear() {
+    const { found: { now }, model } = this;
+    this.heard.replaceChildren(...(now ? [`${localised("It predicts:")} `,
+      make("span", { lang: model.writing.tgt.lang }, now.best.text),
+      ...readBack(model, now.best).map((sentence) => ` · ${sentence}`)] : []));
   }
 
   show() {
@@ -424,7 +482,7 @@ class Laboratory {
 
   // The picture of the model comes after the results. Until its numbers are there, the one before stays.
   async showPicture() {
-    if (this.isSmall) return;
+    if (this.isSmall || !this.found.now.attention) return; // or it is being written
     const { found, model, change, drawnLayer: layer, drawnHead: head, position } = this;
     if (!model.canChange) {
       this.picture.replaceChildren();
@@ -433,12 +491,13 @@ class Laboratory {
     const asking = this.askingStages = {};
     const { source, best } = found.now;
     const [now, before] = await this.ask("stages", { model: this.name, read: source.ids,
-      said: best.ids.slice(0, found.now.next.length - 1), change, layer, head, position });
+      said: best.ids.slice(0, found.now.next.length - 1), change, unchanged: model.unchanged, layer, head,
+      position });
     if (asking !== this.askingStages || found !== this.found) return;
     this.stages = { now, before, source: source.tokens, said: best.tokens, position, layer, head,
       change: structuredClone(change) };
     this.drawPicture();
-    this.tour.hidden = this.root.querySelector(".tour") !== null;
+    this.tour.hidden = !this.readsSource || this.root.querySelector(".tour") !== null;
   }
 
   drawPicture() {

@@ -17,8 +17,7 @@ function noChange() {
   };
 }
 
-function isChanged({ headsOff, weights, ...settings }) {
-  const unchanged = noChange();
+function isChanged({ headsOff, weights, ...settings }, unchanged = noChange()) {
   return headsOff.size > 0 || Object.keys(weights).length > 0 ||
     Object.entries(settings).some(([name, value]) => value !== unchanged[name]);
 }

@@ -31,6 +31,7 @@ function togetherWeights(weights, rows, columns) {
 }
 
 function results(lab) {
+  if (!lab.readsSource) return writing(lab);
   const parts = [translations(lab), attention(lab)];
   if (lab.isSmall) return parts;
   parts.push(nextToken(lab), growingTree(lab));

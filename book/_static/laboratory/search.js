@@ -27,8 +27,7 @@ function readOn(model, source, tokens, change, state = source) {
 
 // The maximum length of a translation, <eos> counted.
 function longestTranslation(model, source) {
-  const { ids, prompt = [] } = source; // a text that has no source begins with its prompt
-  const longest = ids.length + prompt.length + model.search.extra_length;
+  const longest = source.ids.length + model.search.extra_length;
   const room = (model.maxLength ?? Infinity) - (source.length ?? 0); // one text holds both
   return Math.min(longest, room);
 }
@@ -116,8 +115,7 @@ function* beam(model, source, change = noChange(), { beam: width, alpha } = mode
     const candidates = [];
     for (const [parent, { tokens, logProb }] of live.entries()) {
       const { next } = read[parent];
-      const prompted = source.prompt?.slice(step, step + 1) ?? [];
-      for (const token of prompted.length ? prompted : largest(next, width)) {
+      for (const token of largest(next, width)) {
         candidates.push({ tokens, token, logProb: logProb + next[token], parent, step });
       }
     }
