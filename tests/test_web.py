@@ -2,12 +2,13 @@
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch.testing import assert_close
 from typer.testing import CliRunner
@@ -20,7 +21,7 @@ from annotated_transformer.exchange.eight_bits import quantised, restored
 from annotated_transformer.exchange.to_web import KNOWN, tokens_and_merges
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.models import MODELS
-from annotated_transformer.run import PRESETS, Recipe, Run, checkpoint, preset
+from annotated_transformer.run import PRESETS, Recipe, Run, preset
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import toy_corpus
@@ -106,6 +107,20 @@ def test_what_follows_from_other_sizes_is_written_out(tmp_path):
     assert (config["d_k"], config["d_v"], config["num_kv_heads"]) == (3, 5, 1)
 
 
+def test_the_same_run_gives_the_same_files_in_every_process(tmp_path):
+    """A site has their digests in its pages, which several processes may have written."""
+    run = made(tmp_path / "run", "transformer")
+    arguments = ["export", str(run.folder), "--to", "web", "--precision", "int8"]
+    for name in ("one", "other"):
+        program = "from annotated_transformer.cli import main; main()"
+        subprocess.run(
+            [sys.executable, "-c", program, *arguments, str(tmp_path / name)],
+            check=True, capture_output=True,
+        )  # fmt: skip
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()
+
+
 def test_a_joint_vocabulary_is_written_once(tmp_path):
     export_to_web(made(tmp_path / "run", subwords=20), tmp_path / "web")
     found = described(tmp_path / "web")
@@ -161,9 +176,9 @@ def test_on_a_full_disk_nothing_is_left(tmp_path, monkeypatch):
     run = made(tmp_path / "run")
 
     def full(*args, **kwargs):
-        raise SafetensorError("No space left on device")
+        raise OSError("No space left on device")
 
-    monkeypatch.setattr(checkpoint, "save_file", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match=r"web could not be written \(No space left"):
         export_to_web(run, tmp_path / "web")
     assert {path.name for path in tmp_path.iterdir()} == {"run"}

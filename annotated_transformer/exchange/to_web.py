@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import save
 from torch import Tensor
 
 from annotated_transformer import __version__
@@ -16,7 +17,7 @@ from annotated_transformer.exchange.model_folder import EVERYWHERE
 from annotated_transformer.ground.errors import InputError, require_choice
 from annotated_transformer.ground.inputs import StrPath
 from annotated_transformer.ground.settings import require_known
-from annotated_transformer.run.checkpoint import halved, save_checkpoint
+from annotated_transformer.run.checkpoint import halved
 from annotated_transformer.run.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.folder import Run
 from annotated_transformer.tokens import Vocabulary
@@ -102,7 +103,7 @@ def export_to_web(run: Run, folder: StrPath, precision: str = "float16") -> None
 
     def write(path: Path) -> None:
         write_atomically(path / "model.json", text + "\n")
-        save_checkpoint(path / "model.safetensors", weights, {"exported": True})
+        (path / "model.safetensors").write_bytes(save(weights))
 
     fill_folder(folder, write)
 
