@@ -67,7 +67,7 @@ def halting(folder: Path) -> Iterator[tuple[str, type[Halting]]]:  # noqa: F811
 
 def large(asked: list[str]) -> list[str]:
     """What of the large model was asked for."""
-    return [path for path in asked if GERMAN in path]
+    return [path for path in asked if f"models/{GERMAN}" in path]
 
 
 def says(page: Page, sentence: str) -> None:
@@ -263,8 +263,6 @@ def test_a_site_that_was_built_again_shows_its_new_scripts(browser: Browser, pro
         script.write_text(text.replace('"Random sentence"', '"Another one"'), encoding="utf-8")
         page.reload()
         expect(page.get_by_role("button", name="Another one")).to_be_visible()
-        weights = project / STATIC / "models" / GERMAN / "model.safetensors"
-        assert weights.exists()
 
 
 def test_no_other_page_is_kept_and_the_laboratory_does_without(

@@ -7,6 +7,7 @@
 
 const KEPT = "the laboratory";
 const OURS = /\/(laboratory(\.html)?$|_static\/)/; // in every language
+const UNVERSIONED = "/_static/laboratory/"; // addresses that stay the same when the site is built again
 
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
@@ -22,7 +23,8 @@ self.addEventListener("fetch", (event) => {
 async function networkFirst(event, pathname) {
   const cache = await caches.open(KEPT);
   try {
-    const response = await fetch(event.request);
+    const asked = pathname.includes(UNVERSIONED) ? { cache: "no-cache" } : {};
+    const response = await fetch(event.request, asked);
     if (response.status === 200) event.waitUntil(cache.put(pathname, response.clone()));
     return response;
   } catch (error) {
