@@ -1,15 +1,15 @@
-"""The large model of the laboratory: it comes when it is asked for, once, whole; and without a network."""
+"""The large model of the laboratory: it comes when it is chosen, once, whole; and offline."""
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any, ClassVar
 
 import pytest
 from laboratory_page import OFFERS, SERVICE_WORKER, STATIC, offer
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from browser import QuietHandler, inaccessible, serve
 from test_laboratory_page import (
@@ -197,20 +197,21 @@ def opened(browser: Browser, address: str) -> Iterator[Page]:
     with browser.new_context() as context, context.new_page() as page, watched(page):
         page.goto(address)
         said(page)
-        wait_until_kept(page)
+        wait_until_kept(page, "engine.js", "search.js", "models/toy-transformer.js")
         yield page
 
 
-def wait_until_kept(page: Page) -> None:
+def wait_until_kept(page: Page, *scripts: str) -> None:
+    """Until the page and these scripts of the engine are there for later."""
     page.wait_for_function(
-        """async (last) => {
+        """async (scripts) => {
             const cache = await caches.open("the laboratory");
             const wanted = [...performance.getEntriesByType("resource").map(({ name }) => name),
-                location.href, ...last].map((address) => new URL(address, OWN).pathname);
+                location.href, ...scripts].map((address) => new URL(address, OWN).pathname);
             const kept = await Promise.all(wanted.map((path) => cache.match(path)));
             return kept.every(Boolean);
         }""",
-        arg=["engine.js", "search.js", "models/toy-transformer.js"],
+        arg=scripts,
     )
 
 
@@ -222,35 +223,30 @@ def at(server: str, page: str) -> str:
 def test_after_one_visit_it_opens_without_a_server(
     browser: Browser, project: Path, name: str
 ) -> None:
-    with serve(project.parent) as server:
-        address = at(server, name)
-        visit = opened(browser, address)
-        page = visit.__enter__()
-        page.select_option("#lab-model", GERMAN)
+    with ExitStack() as visit:
+        with serve(project.parent) as server:
+            address = at(server, name)
+            page = visit.enter_context(opened(browser, address))
+            page.select_option("#lab-model", GERMAN)
+            says(page, BENCH)
+        page.goto(f"{address}?model={GERMAN}")
         says(page, BENCH)
-    page.goto(f"{address}?model={GERMAN}")
-    says(page, BENCH)
-    page.select_option("#lab-model", "toy-transformer")
-    assert said(page)
-    visit.__exit__(None, None, None)
+        page.goto(address)
+        assert said(page) == translated("toy-transformer", SENTENCE)
 
 
 def test_a_model_that_is_chosen_later_in_the_first_visit_is_kept_too(
     browser: Browser, project: Path
 ) -> None:
-    with serve(project.parent) as server:
-        address = at(server, "laboratory.html")
-        visit = opened(browser, address)
-        page = visit.__enter__()
-        page.select_option("#lab-model", "toy-seq2seq")
-        expect(page.locator(".translation h2")).to_have_text("GRU, no attention")
-        page.wait_for_function(
-            """caches.open("the laboratory").then(async (cache) =>
-                Boolean(await cache.match(new URL("models/toy-seq2seq.js", OWN).pathname)))"""
-        )
-    page.goto(f"{address}?model=toy-seq2seq")
-    assert said(page) == translated("toy-seq2seq", SENTENCE)
-    visit.__exit__(None, None, None)
+    with ExitStack() as visit:
+        with serve(project.parent) as server:
+            address = at(server, "laboratory.html")
+            page = visit.enter_context(opened(browser, address))
+            page.select_option("#lab-model", "toy-seq2seq")
+            expect(page.locator(".translation h2")).to_have_text("GRU, no attention")
+            wait_until_kept(page, "models/toy-seq2seq.js")
+        page.goto(f"{address}?model=toy-seq2seq")
+        assert said(page) == translated("toy-seq2seq", SENTENCE)
 
 
 def test_a_site_that_was_built_again_shows_its_new_scripts(browser: Browser, project: Path) -> None:
@@ -278,15 +274,6 @@ def test_no_other_page_is_kept_and_the_laboratory_does_without(
         found = page.evaluate(kept)
         assert [path for path in found if "_static" not in path] == ["/project/laboratory.html"]
         assert not [path for path in found if "safetensors" in path]
-    with serve(project.parent) as server, forbidding(browser) as context:
-        page = context.new_page()
-        with watched(page):
-            page.goto(at(server, "laboratory.html"))
-            said(page)
-
-
-@contextmanager
-def forbidding(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that allows no service worker."""
-    with browser.new_context(service_workers="block") as context:
-        yield context
+        with browser.new_page(service_workers="block") as other, watched(other):
+            other.goto(at(server, "laboratory.html"))
+            said(other)

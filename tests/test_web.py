@@ -265,7 +265,7 @@ def test_rows_of_zeros_and_of_tiny_numbers_are_zeros_and_others_are_refused():
     assert torch.equal(found[:2], torch.zeros(2, 2))
     assert_close(found[2], matrix[2])
     for number in (torch.inf, torch.nan):
-        with pytest.raises(InputError, match="^m has a number that is not finite"):
+        with pytest.raises(InputError, match=r"^m has a number that is not finite"):
             quantised({"m": torch.tensor([[1.0, number]])})
     with pytest.raises(InputError, match=r"^v has numbers up to 7e\+04"):
         quantised({"v": torch.tensor([7e4])})

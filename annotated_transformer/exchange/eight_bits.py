@@ -21,7 +21,8 @@ def quantised(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     of norms), of which there are few, are in half precision.
 
     Raises:
-        InputError: if a number of a matrix is not finite, or one of a vector has no room in 16 bits.
+        InputError: if a number of a matrix is not finite, or one of a vector does not fit into 16
+            bits.
     """
     rounded = halved({name: tensor for name, tensor in tensors.items() if tensor.dim() < 2})
     for name, matrix in tensors.items():

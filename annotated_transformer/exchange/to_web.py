@@ -81,8 +81,9 @@ def export_to_web(run: Run, folder: StrPath, precision: str = "float16") -> None
     """Write ``model.safetensors`` and ``model.json`` into an empty folder.
 
     The weights are those that translate, in half precision (16 bits instead of 32), or with
-    ``int8`` in 8 bits and a scale for each row of a matrix. The description has all sizes, the search and both vocabularies; for the toy corpus also a gloss
-    of every target token, and sentences of the test split with their gold alignments.
+    ``int8`` in 8 bits and a scale for each row of a matrix. The description has all sizes, the
+    search and both vocabularies; for the toy corpus also a gloss of every target token, and
+    sentences of the test split with their gold alignments.
 
     Raises:
         InputError: if the folder is not empty, there are no weights yet, or too many, or

@@ -44,8 +44,9 @@ OFFERS = {
     "toy-seq2seq": ("float16", "GRU without attention, English → Korean", ["en", "ko"]),
     "multi30k-de-en": ("int8", "Transformer, German → English", ["de", "en"]),
 }
-"""The checkpoints, with their precisions. Each is a script, which also loads where the page is a file;
-a large one, in ``int8``, is also the two files of its export, which show how much of them has come."""
+"""The checkpoints, with their precisions. Each is a script, which also loads where the page is a
+file; a large one, in ``int8``, is also the two files of its export, and the page shows how much of
+them has come."""
 
 
 class Laboratory(SphinxDirective):
@@ -89,7 +90,7 @@ def frame(base: str, sentence: str, small: bool = False) -> str:
 
 
 def offer(name: str) -> dict[str, Any]:
-    """Return what the page knows of a model; of a large one its size and the digests of its files."""
+    """Return what the page knows of a model; of a large one also its size and digests."""
     precision, title, languages = OFFERS[name]
     told = {"name": name, "title": str(_(title)), "languages": languages}
     if precision == "float16":
