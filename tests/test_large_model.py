@@ -111,7 +111,7 @@ def test_not_a_byte_comes_before_it_is_chosen_and_none_the_second_time(
         expect(bar).to_be_hidden()
         assert len(large(server.asked)) == 2
         server.asked.clear()
-        page.reload()
+        page.goto(f"{address}index.html?model={GERMAN}")
         says(page, BENCH)
         assert server.asked
         assert not large(server.asked)
@@ -126,7 +126,7 @@ def test_half_of_it_is_told_and_tried_again(
     with browser.new_page() as page, watched(page):
         page.goto(f"{address}index.html")
         said(page)
-        again = page.get_by_role("button", name="Try again")
+        again = page.get_by_role("button", name="Try again: Transformer, German")
         expect(again).to_be_hidden()
         page.select_option("#lab-model", GERMAN)
         expect(page.locator(".told")).to_contain_text("could not be loaded.")

@@ -66,7 +66,7 @@ class Laboratory {
     this.tour = this.isSmall ? make("span", { hidden: true }) : tourButton(this);
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
     this.loading = make("progress", { hidden: true, "aria-labelledby": "lab-told" });
-    this.again = make("button", { type: "button", class: "again", hidden: true });
+    this.again = make("button", { type: "button", class: "again", hidden: true }, localised("Try again"));
     this.knows = make("span", { class: "knows" });
     this.heard = make("p", { class: "heard", role: "status" });
     this.suggested = make("div", { class: "suggested", role: "group", "aria-label": localised("words") });
@@ -159,7 +159,7 @@ class Laboratory {
 
   // A button with which to try again to load a model.
   offerAgain(offer) {
-    this.again.textContent = localised("Try again: {model}", { model: offer.title ?? offer.name });
+    this.again.ariaLabel = localised("Try again: {model}", { model: offer.title ?? offer.name });
     this.again.onclick = () => this.exchange(offer);
     this.again.hidden = false;
   }

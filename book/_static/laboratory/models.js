@@ -20,7 +20,7 @@ async function openEmbedded(name) {
 }
 
 function notLoaded(address, why = "") {
-  return new Error(`${address} could not be loaded.${why}`);
+  return new Error(`${String(address).split("?")[0]} could not be loaded.${why}`);
 }
 
 // The bytes of a file; `told` hears of every piece how long it is.
