@@ -141,7 +141,7 @@ class Laboratory {
     let [model, problem] = [null, ""];
     try {
       model = await this.open(offer, (far) => {
-        if (asking === this.asking) this.loading.value = far / offer.bytes;
+        if (offer.bytes && asking === this.asking) this.loading.value = far / offer.bytes;
       });
     } catch (error) {
       problem = error.message;
