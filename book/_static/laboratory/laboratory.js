@@ -180,7 +180,7 @@ class Laboratory {
     const [language] = model.languages;
     this.turn += 1; // what the model before it is computing is not wanted any more
     this.results.inert = this.picture.inert = this.tour.hidden = true; // they are of that model
-    this.stages = null;
+    this.stages = this.askingStages = null;
     this.model = model;
     this.name = offer.name;
     if (!offer.files && !this.offer(this.name)) this.offers.push(offer); // a folder on this server
