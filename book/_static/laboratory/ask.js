@@ -26,11 +26,11 @@ function newEngine() {
   const worker = new Worker(address);
   const waiting = new Map(); // who waits for an answer, by its number
   worker.onmessage = ({ data: { number, far, answer, problem } }) => {
-    const { resolve, reject, told } = waiting.get(number);
-    if (far) {
-      told?.(far);
+    if (far) { // also of a file that is still coming when another has failed
+      waiting.get(number)?.told?.(far);
       return;
     }
+    const { resolve, reject } = waiting.get(number);
     waiting.delete(number);
     if (problem) reject(new Error(problem));
     else resolve(answer);
