@@ -904,7 +904,7 @@ IN_8_BITS = {
     "delete h['output.bias'].shape": "output.bias has the shape undefined",
     "h['output.bias'].dtype = 'I16'": "of the kind I16, they must be F16, F32 or I8",
     "delete h['tgt_embedding.tokens.weight.scale']": r"tokens.weight lacks \d+ scales",
-    "h['output.weight.scale'] = h['encoder.0.feed_forward.inner.bias']": r"output.weight lacks \d+ scales",
+    "h['output.weight.scale'] = h['encoder.0.residual_1.norm.bias']": r"weight lacks \d+ scales",
     "more = 'x'.repeat(9)": "is truncated",
 }
 
