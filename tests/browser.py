@@ -169,15 +169,17 @@ def launched(kind: BrowserType, **variables: str) -> Iterator[Browser]:
         browser.close()
 
 
-class _QuietHandler(SimpleHTTPRequestHandler):
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Files of a folder."""
+
     def log_message(self, format: str, *args: object) -> None:
         """Keep the test report free of one line per request."""
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[str]:
+def serve(folder: Path, handler: type[QuietHandler] = QuietHandler) -> Iterator[str]:
     """Serve a folder on this machine and give its address."""
-    with ThreadingHTTPServer(("localhost", 0), partial(_QuietHandler, directory=folder)) as server:
+    with ThreadingHTTPServer(("localhost", 0), partial(handler, directory=folder)) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
         try:

@@ -33,6 +33,7 @@ from annotated_transformer.decoding import (
 )
 from annotated_transformer.evaluation import alignment_error_rate, strongest_links
 from annotated_transformer.exchange import export_to_web, to_web
+from annotated_transformer.exchange.eight_bits import restored
 from annotated_transformer.exchange.to_web import tokens_and_merges
 from annotated_transformer.luong import SCORES
 from annotated_transformer.models import MODERN
@@ -46,6 +47,7 @@ from annotated_transformer.tokens import BOS, EOS, UNK, Vocabularies, Vocabulary
 from annotated_transformer.toy import toy_corpus
 from annotated_transformer.toy.lexicon import LEXICON
 from annotated_transformer.translator import evaluating
+from annotated_transformer.weights import load_tensors
 
 # Here the package is the oracle; with its shapes checked it would take four times as long.
 pytestmark = pytest.mark.usefixtures("as_readers_do")
@@ -346,21 +348,22 @@ def test_log_probabilities_are_those_of_pytorch(runs, page, name, change):
         assert (wanted[: len(plain)] - plain).nan_to_num().abs().max() > 1e-2
 
 
+@pytest.mark.parametrize("precision", ["float16", "int8"])
 @pytest.mark.parametrize(
     "name", ["toy-transformer", "toy-language", "toy-bahdanau", "toy-seq2seq", "multi30k-de-en"]
 )
 def test_log_probabilities_of_the_committed_models_are_those_of_pytorch(
-    page, name, tmp_path, monkeypatch
+    page, name, precision, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(to_web, "toy_corpus", lambda: toy_corpus(300))
     run = Run.open(ROOT / "checkpoints" / name)
-    for parameter in run.model.parameters():
-        parameter.data = parameter.data.half().float()  # as the page has them
-    export_to_web(run, tmp_path / "web")
+    export_to_web(run, tmp_path / "web", precision)
+    model = run.model
+    load_tensors(model, restored(load_file(tmp_path / "web" / "model.safetensors")))
     open_in_page(page, name, tmp_path / "web")
     texts = list(toy().split("test"))[:50] if run.recipe.corpus == "toy" else GERMAN
     examples = run.vocabularies.encode(texts)
-    wanted = expected(run.model, examples, {})
+    wanted = expected(model, examples, {})
     torch.testing.assert_close(rated(page, name, examples, wanted, {}), wanted, atol=1e-4, rtol=0)
 
 
@@ -1099,7 +1102,7 @@ REFUSED = {
     "buffer = new ArrayBuffer(0)": "The weights are not a safetensors file",
     "buffer = new ArrayBuffer(100)": "The weights are not a safetensors file",
     "buffer = buffer.slice(0, -2)": "is truncated",
-    "buffer = zeros(10000001)": "has 10000001 parameters, it must have at most 10000000",
+    "buffer = zeros(15000001)": "have 30000002 bytes, they must have at most 30000000",
 }
 
 
@@ -1110,6 +1113,53 @@ def test_what_is_no_model_is_refused_in_a_sentence(runs, page, change):
     weights = base64.b64encode((folder / "model.safetensors").read_bytes()).decode()
     with pytest.raises(Error, match=REFUSED[change]):
         page.evaluate(broken(change), [text, weights])
+
+
+IN_8_BITS = {
+    "delete h['output.bias'].shape": "output.bias has the shape undefined",
+    "h['output.bias'].dtype = 'I16'": "of the kind I16, they must be F16, F32 or I8",
+    "delete h['tgt_embedding.tokens.weight.scale']": r"tokens.weight lacks \d+ scales",
+    "h['output.weight.scale'] = h['encoder.0.residual_1.norm.bias']": r"weight lacks \d+ scales",
+    "more = 'x'.repeat(9)": "is truncated",
+}
+
+
+@pytest.mark.parametrize("change", IN_8_BITS)
+def test_8_bits_whose_header_is_wrong_are_refused(runs, page, change, tmp_path):
+    export_to_web(runs("d_k and d_v, untied"), tmp_path / "web", "int8")
+    text = (tmp_path / "web" / "model.json").read_text(encoding="utf-8")
+    weights = (tmp_path / "web" / "model.safetensors").read_bytes()
+    script = f"""([text, text64]) => {{
+        const whole = new Uint8Array(bytes(text64));
+        const end = 8 + Number(new DataView(whole.buffer).getBigUint64(0, true));
+        const h = JSON.parse(new TextDecoder().decode(whole.slice(8, end)));
+        let more = "";
+        {change};
+        const header = new TextEncoder().encode(JSON.stringify(h) + " ".repeat(more.length));
+        const file = new Uint8Array(8 + header.length + whole.length - end - more.length);
+        new DataView(file.buffer).setBigUint64(0, BigInt(header.length), true);
+        file.set(header, 8);
+        file.set(whole.slice(end, whole.length - more.length), 8 + header.length);
+        openModel(JSON.parse(text), file.buffer);
+    }}"""
+    arguments = [text, base64.b64encode(weights).decode()]
+    page.evaluate(script.replace(change, ""), arguments)
+    with pytest.raises(Error, match=IN_8_BITS[change]):
+        page.evaluate(script, arguments)
+
+
+def test_where_there_is_no_memory_a_sentence_says_so(page):
+    script = """async () => {
+        const before = globalThis.openFiles;
+        globalThis.openFiles = async () => new Float32Array(2 ** 53 - 1);
+        try {
+            await new Engine().answer("open", { files: [] });
+        } finally {
+            globalThis.openFiles = before;
+        }
+    }"""
+    with pytest.raises(Error, match="This device has too little memory for the model"):
+        page.evaluate(script)
 
 
 def test_what_an_older_version_has_exported_is_opened(runs, page):

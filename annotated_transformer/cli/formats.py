@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +15,11 @@ from annotated_transformer.exchange import (
     export_to_web,
     import_marian,
 )
-from annotated_transformer.ground.errors import require_choice
+from annotated_transformer.ground.errors import InputError, require_choice
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import quoted
 
+HALF = "float16"
 EXPORTS: dict[str, tuple[Callable[[Run, Path], object], str]] = {
     "run": (Run.export, "{proposed}"),
     "web": (export_to_web, "Open {folder} in the laboratory."),
@@ -39,15 +41,28 @@ def export(
             "transformers.MarianMTModel of Hugging Face."
         ),
     ] = "run",
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="The precision of the weights, --to web: float16, or int8, half the size, with a "
+            "scale for each row of a matrix."
+        ),
+    ] = HALF,
 ) -> None:
     """Write the files that are needed to translate into a new folder."""
     with one_sentence():
         require_choice("to", to, EXPORTS)
         write, then = EXPORTS[to]
+        if precision != HALF:
+            if to != "web":
+                raise InputError(f"precision is {precision!r}, without --to web it must be {HALF}.")
+            write = partial(export_to_web, precision=precision)
         opened = Run.open(run)
         write(opened, folder)
-        told = proposed(replace(opened, folder=folder))
-        typer.echo(f"Exported. {then.format(folder=quoted(folder), proposed=told)}")
+        sizes = opened.weights.stat().st_size, sum(p.stat().st_size for p in folder.iterdir())
+        before, after = (f"{size / 1e6:.1f} MB" for size in sizes)
+        told = then.format(folder=quoted(folder), proposed=proposed(replace(opened, folder=folder)))
+        typer.echo(f"Exported, {before} of weights as {after}. {told}")
 
 
 @app.command("import")

@@ -2,9 +2,9 @@
 
 Import from here. Each module uses only those before it: ``marian`` (names and order of Marian's
 weights), ``model_folder`` (the files of every exported folder), ``to_marian``,
-``to_ctranslate2``, ``to_web`` (the book's laboratory), ``model_files`` (the settings and tensors of
-any published model), ``marian_files`` (those of Marian, and its vocabularies), ``from_marian``,
-``from_hugging_face``, ``hub``.
+``to_ctranslate2``, ``eight_bits`` (weights as small integers), ``to_web`` (the book's laboratory),
+``model_files`` (the settings and tensors of any published model), ``marian_files`` (those of
+Marian, and its vocabularies), ``from_marian``, ``from_hugging_face``, ``hub``.
 """
 
 from annotated_transformer.exchange.from_hugging_face import load_model

@@ -2,30 +2,42 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import save
+from torch import Tensor
+
 from annotated_transformer import __version__
 from annotated_transformer.corpora.drawn import toy_corpus
+from annotated_transformer.exchange.eight_bits import quantised
 from annotated_transformer.exchange.model_folder import EVERYWHERE
-from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.errors import InputError, require_choice
 from annotated_transformer.ground.inputs import StrPath
 from annotated_transformer.ground.settings import require_known
-from annotated_transformer.run.checkpoint import save_halved
+from annotated_transformer.run.checkpoint import halved
 from annotated_transformer.run.files import fill_folder, require_empty, write_atomically
 from annotated_transformer.run.folder import Run
 from annotated_transformer.tokens import Vocabulary
 from annotated_transformer.toy import Pair
 from annotated_transformer.toy.lexicon import HUMAN, LEXICON
 from annotated_transformer.toy.nominals import DETERMINERS, ITSELF, PREPOSITIONS, PRONOUNS
+from annotated_transformer.weights import buffers_of
 
 FORMAT = 1
-"""The format of ``model.json``; the page refuses any other."""
+"""The format of ``model.json``; the page refuses any other. The precision is not part of it: each
+tensor states its own, and an older page refuses the one that it does not know."""
 
-LARGEST = 10_000_000
-"""The largest number of parameters with which a page computes fast enough."""
+LARGEST = 30_000_000
+"""The most bytes of weights that a page opens: a reader waits for them, and then for every word."""
+
+PRECISIONS: dict[str, Callable[[Mapping[str, Tensor]], dict[str, Tensor]]] = {
+    "float16": halved,
+    "int8": quantised,
+}
+"""How weights are rounded, by the name of the precision."""
 
 RECURRENT: dict[str, Collection[Any] | None] = {
     "src_vocab": None,
@@ -65,30 +77,34 @@ SEARCH = ("beam", "alpha", "extra_length")
 """The settings of a search that the page takes over; how it samples is chosen there."""
 
 
-def export_to_web(run: Run, folder: StrPath) -> None:
+def export_to_web(run: Run, folder: StrPath, precision: str = "float16") -> None:
     """Write ``model.safetensors`` and ``model.json`` into an empty folder.
 
-    The weights are those that translate, in half precision (16 bits instead of 32). The
-    description has all sizes, the search and both vocabularies; for the toy corpus also a gloss
-    of every target token, and sentences of the test split with their gold alignments.
+    The weights are those that translate, in half precision (16 bits instead of 32), or with
+    ``int8`` in 8 bits and a scale for each row of a matrix. The description has all sizes, the
+    search and both vocabularies; for the toy corpus also a gloss of every target token, and
+    sentences of the test split with their gold alignments.
 
     Raises:
         InputError: if the folder is not empty, there are no weights yet, or too many, or
-            the model has a setting that the page does not support.
+            the model has a setting that the page does not support, or a number that the precision
+            has no room for.
     """
     require_empty(folder)
+    require_choice("precision", precision, PRECISIONS)
     model = run.model
-    number = sum(tensor.numel() for tensor in model.parameters())
-    if number > LARGEST:
+    weights = buffers_of(model) | PRECISIONS[precision](dict(model.named_parameters()))
+    size = sum(tensor.nbytes for tensor in weights.values())
+    if size > LARGEST:
         raise InputError(
-            f"the model has {number:,} parameters, it must have at most {LARGEST:,} for a page: "
-            "train a smaller one."
+            f"the weights have {size:,} bytes in {precision}, a page opens at most {LARGEST:,}: "
+            "take int8, which halves float16, or train a smaller model."
         )
     text = json.dumps(describe(run), ensure_ascii=False, separators=(",", ":"))
 
     def write(path: Path) -> None:
         write_atomically(path / "model.json", text + "\n")
-        save_halved(path / "model.safetensors", model)
+        (path / "model.safetensors").write_bytes(save(weights))
 
     fill_folder(folder, write)
 

@@ -55,14 +55,24 @@ def save_halved(path: Path, model: nn.Module) -> None:
         InputError: if a number does not fit into 16 bits.
         OSError: if they cannot be written; the previous file stays.
     """
-    weights = {name: parameter.half() for name, parameter in model.named_parameters()}
-    for name, tensor in model.named_parameters():
-        if not weights[name].isfinite().all():
+    weights = halved(dict(model.named_parameters()))
+    save_checkpoint(path, buffers_of(model) | weights, {"exported": True})
+
+
+def halved(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Round tensors to half precision.
+
+    Raises:
+        InputError: if a number does not fit into 16 bits.
+    """
+    halves = {name: tensor.half() for name, tensor in tensors.items()}
+    for name, tensor in tensors.items():
+        if not halves[name].isfinite().all():
             raise InputError(
                 f"{name} has numbers up to {tensor.abs().max():.3g}, they must not exceed "
                 f"{torch.finfo(torch.float16).max:,.0f} to be written in 16 bits."
             )
-    save_checkpoint(path, buffers_of(model) | weights, {"exported": True})
+    return halves
 
 
 def require_finite(trainer: Trainer) -> None:

@@ -7,10 +7,13 @@ the site in the form that the scripts read.
 
 import base64
 import json
+import shutil
 import tempfile
+from functools import cache
+from hashlib import sha256
 from html import escape
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -24,24 +27,27 @@ from annotated_transformer.run import Run
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent.parent / "checkpoints"
 STATIC = "_static/laboratory"
+SERVICE_WORKER = "service_worker.js"
 SCRIPTS = (
     "ask", "words", "address", "panels", "back_translation", "controls", "formulas", "boxes",
-    "flow", "results", "writing", "tour", "laboratory",
+    "flow", "results", "writing", "tour", "offline", "laboratory",
 )  # fmt: skip
 """The scripts of the page, each after those that it uses; ``engine.js`` names its own."""
 
-OF_THE_LARGE = {"controls", "formulas", "boxes", "flow", "writing", "tour"}
+OF_THE_LARGE = {"controls", "formulas", "boxes", "flow", "writing", "tour", "offline"}
 """The scripts that a small laboratory does without."""
 
 OFFERS = {
-    "toy-transformer": ("script", "Transformer, English → Korean", ["en", "ko"]),
-    "toy-language": ("script", "Language model, English → Korean", ["en", "ko"]),
-    "toy-bahdanau": ("script", "Bahdanau, English → Korean", ["en", "ko"]),
-    "toy-seq2seq": ("script", "GRU without attention, English → Korean", ["en", "ko"]),
-    "multi30k-de-en": ("folder", "Transformer, German → English (loads 12 MB)", ["de", "en"]),
-    "multi30k-en": ("folder", "Language model, English captions (loads 4 MB)", ["en"]),
+    "toy-transformer": ("float16", "Transformer, English → Korean", ["en", "ko"]),
+    "toy-language": ("float16", "Language model, English → Korean", ["en", "ko"]),
+    "toy-bahdanau": ("float16", "Bahdanau, English → Korean", ["en", "ko"]),
+    "toy-seq2seq": ("float16", "GRU without attention, English → Korean", ["en", "ko"]),
+    "multi30k-de-en": ("int8", "Transformer, German → English", ["de", "en"]),
+    "multi30k-en": ("int8", "Language model, English captions", ["en"]),
 }
-"""The checkpoints: a small one is a script, which also loads where the page is a file."""
+"""The checkpoints, with their precisions. Each is a script, which also loads where the page is a
+file; a large one, in ``int8``, is also the two files of its export, and the page shows how much of
+them has come."""
 
 
 class Laboratory(SphinxDirective):
@@ -79,10 +85,7 @@ def frame(base: str, sentence: str, small: bool = False, large: str = "") -> str
 
     A small one links to the ``large`` one, with the German model.
     """
-    offers = [
-        {"name": name, "kind": kind, "title": str(_(title)), "languages": languages}
-        for name, (kind, title, languages) in list(OFFERS.items())[: 1 if small else None]
-    ]
+    offers = [offer(name) for name in list(OFFERS)[: 1 if small else None]]
     models = escape(json.dumps(offers, ensure_ascii=False))
     needed = [name for name in SCRIPTS if not (small and name in OF_THE_LARGE)]
     without = _("The laboratory needs JavaScript.")
@@ -98,32 +101,54 @@ def frame(base: str, sentence: str, small: bool = False, large: str = "") -> str
     )
 
 
+def offer(name: str) -> dict[str, Any]:
+    """Return what the page knows of a model; of a large one also its size and digests."""
+    precision, title, languages = OFFERS[name]
+    told = {"name": name, "title": str(_(title)), "languages": languages}
+    if precision == "float16":
+        return told
+    files = exported(name)
+    size = sum(map(len, files.values()))
+    loads = _("{model} (loads {size} MB)")
+    return told | {
+        "title": loads.format(model=told["title"], size=f"{size / 1e6:.1f}"),
+        "bytes": size,
+        "digests": {file: sha256(content).hexdigest() for file, content in files.items()},
+    }
+
+
+@cache
+def exported(name: str) -> dict[str, bytes]:
+    """Export a checkpoint to the web in its precision: the files by their names."""
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch, name)
+        export_to_web(Run.open(CHECKPOINTS / name), made, OFFERS[name][0])
+        return {path.name: path.read_bytes() for path in made.iterdir()}
+
+
 def write_models(app: Sphinx, error: Exception | None) -> None:
-    """Write the models into the site."""
+    """Write the models into the site, and the service worker into its root."""
     if not error and app.builder.format == "html":
         fill(Path(app.outdir) / STATIC / "models")
+        shutil.copy(Path(app.outdir, STATIC, SERVICE_WORKER), app.outdir)
 
 
 def fill(folder: Path) -> None:
     """Write the models into a folder, each in its form."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, (kind, *_rest) in OFFERS.items():
-        with tempfile.TemporaryDirectory() as scratch:
-            made = Path(scratch, name)
-            export_to_web(Run.open(CHECKPOINTS / name), made)
-            files = {path.name: path.read_bytes() for path in made.iterdir()}
-        if kind == "folder":
+    for name, (precision, *_rest) in OFFERS.items():
+        files = exported(name)
+        weights = base64.b64encode(files["model.safetensors"]).decode()
+        description = files["model.json"].decode().strip()
+        (folder / f"{name}.js").write_text(
+            f'(globalThis.EMBEDDED ??= {{}})["{name}"] = '
+            f'{{ description: {description}, weights: "{weights}" }};\n',
+            encoding="utf-8",
+        )
+        if precision == "int8":
             (folder / name).mkdir(exist_ok=True)
             for file, content in files.items():
                 (folder / name / file).write_bytes(content)
-        else:
-            weights = base64.b64encode(files["model.safetensors"]).decode()
-            description = files["model.json"].decode().strip()
-            (folder / f"{name}.js").write_text(
-                f'(globalThis.EMBEDDED ??= {{}})["{name}"] = '
-                f'{{ description: {description}, weights: "{weights}" }};\n',
-                encoding="utf-8",
-            )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

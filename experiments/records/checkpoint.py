@@ -6,16 +6,22 @@ chosen on the validation split. Every figure of its model card is measured on th
 """
 
 import json
+import tempfile
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 
-from annotated_transformer.decoding import Search
+from annotated_transformer.decoding import GREEDY, Search
 from annotated_transformer.evaluation import evaluate, score_translations
+from annotated_transformer.exchange import export_to_web
+from annotated_transformer.exchange.eight_bits import restored
+from annotated_transformer.exchange.to_web import PRECISIONS
 from annotated_transformer.run import LineTranslator, Recipe, Run
+from annotated_transformer.weights import load_tensors
 from records import captions
 from records.tables import Row, Tables, read
 
@@ -52,6 +58,14 @@ All of them are measured on the stored file, with a beam of {beam} and a length 
 {figures}
 
 Signature of BLEU: `{bleu}`; lower-cased: `{lower}`; of chrF: `{chrf}`.
+
+## In a page
+
+The laboratory of the book has its weights in 8 bits, with a scale for each row of a matrix, as
+`annotated-transformer export {folder} page --to web --precision int8` writes them.
+MB are those of the two files of the export, BLEU that of {test} with the numbers read back.
+
+{page}
 
 ## Recipe
 
@@ -171,6 +185,32 @@ def forms_of(run: Run) -> str:
     return "\n".join(lines)
 
 
+def in_a_page(run: Run, precision: str) -> Row:
+    """Score the translations of the test split with the weights of an export to the web."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "web")
+        export_to_web(run, folder, precision)
+        size = sum(path.stat().st_size for path in folder.iterdir())
+        weights = restored(load_file(folder / "model.safetensors"))
+    other = replace(run)  # with a model of its own
+    load_tensors(other.model, weights)
+    searches = {"BLEU, greedy": GREEDY, f"BLEU, beam of {run.recipe.search.beam}": None}
+    found = {
+        name: captions.scores_of(other, captions.TEST, search)["BLEU"].value
+        for name, search in searches.items()
+    }
+    return {"precision": precision, "MB": size / 1e6, **found}
+
+
+def page_table(run: Run) -> str:
+    """Make a table of these scores in every precision."""
+    rows = [in_a_page(run, precision) for precision in PRECISIONS]
+    lines = [f"| {' | '.join(rows[0])} |", "|" + "---|" * len(rows[0])]
+    for precision, *figures in (row.values() for row in rows):
+        lines.append(f"| {precision} | {' | '.join(f'{figure:.2f}' for figure in figures)} |")
+    return "\n".join(lines)
+
+
 def write_card(run: Run, minutes: float) -> None:
     """Write README.md beside the checkpoint."""
     recipe, signatures = run.recipe, {}
@@ -194,6 +234,7 @@ def write_card(run: Run, minutes: float) -> None:
         minutes=minutes,
         test=captions.TEST,
         forms=forms_of(run),
+        page=page_table(run),
         recipe=json.dumps(recipe.to_settings(), indent=2),
         **{name: getattr(recipe, name) for name in ("seed", "steps", "batch_tokens")},
     )

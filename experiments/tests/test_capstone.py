@@ -132,6 +132,19 @@ def test_evaluate_prints_the_figures_of_the_card_again() -> None:
     assert float(printed["perplexity"]) == pytest.approx(perplexity, abs=0.02)
 
 
+@pytest.mark.verify
+@pytest.mark.usefixtures("as_readers_do")
+@pytest.mark.skipif(DATA_VARIABLE not in os.environ, reason=f"{DATA_VARIABLE} names no folder")
+def test_in_8_bits_it_translates_as_the_card_says() -> None:
+    size, greedy, beam = map(float, card_figures()["int8"])
+    assert size <= 6.5
+    assert beam >= 42
+    found = checkpoint.in_a_page(Run.open(CHECKPOINT), "int8")
+    precision, *figures = found.values()
+    assert precision == "int8"
+    assert figures == pytest.approx([size, greedy, beam], abs=0.1)
+
+
 @pytest.fixture
 def small_capstone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The tools, with five sentences for a corpus, tiny models and a folder of their own."""
@@ -224,6 +237,7 @@ def test_the_checkpoint_is_made_and_described(
     (search,) = (row for row in beams if row["chosen"] == "True")
     assert f"with a beam of {search['beam']} and a length penalty of\nα = {search['alpha']}" in card
     assert "| val | " in card
+    assert re.search(r"^\| int8 \| 0\.\d\d( \| [\d.]+){2} \|$", card, re.M)
     before = {path.name: path.read_bytes() for path in (small_capstone / "checkpoint").iterdir()}
     checkpoint.make_checkpoint(Tables(small_capstone))  # a second time, it stays as it is
     assert before == {p.name: p.read_bytes() for p in (small_capstone / "checkpoint").iterdir()}

@@ -16,16 +16,20 @@ function loadScript(address) {
   });
 }
 
-// A new engine: a function to ask it with, which promises the answer.
+// A new engine: a function to ask it with, which promises the answer, and tells meanwhile how far it is.
 function newEngine() {
   const address = new URL("engine.js", OWN);
   if (location.protocol === "file:") {
     const made = loadScript(address).then(() => new Engine());
-    return async (what, asked) => (await made).answer(what, structuredClone(asked));
+    return async (what, asked, told) => (await made).answer(what, structuredClone(asked), told);
   }
   const worker = new Worker(address);
   const waiting = new Map(); // who waits for an answer, by its number
-  worker.onmessage = ({ data: { number, answer, problem } }) => {
+  worker.onmessage = ({ data: { number, far, answer, problem } }) => {
+    if (far) { // also of a file that is still coming when another has failed
+      waiting.get(number)?.told?.(far);
+      return;
+    }
     const { resolve, reject } = waiting.get(number);
     waiting.delete(number);
     if (problem) reject(new Error(problem));
@@ -35,8 +39,8 @@ function newEngine() {
     waiting.forEach(({ reject }) => reject(new Error(`${address} could not be loaded.`)));
   };
   let count = 0;
-  return (what, asked) => new Promise((resolve, reject) => {
-    waiting.set(++count, { resolve, reject });
+  return (what, asked, told) => new Promise((resolve, reject) => {
+    waiting.set(++count, { resolve, reject, told });
     worker.postMessage({ number: count, what, asked });
   });
 }

@@ -8,6 +8,7 @@ const PARTS = ["transformer", "modern", "language_model", "recurrent", "vocabula
   "continuation", "stages", "models"];
 
 const load = globalThis.importScripts ? async (address) => importScripts(address) : loadScript;
+const scripts = [HERE, ...PARTS.map((part) => new URL(`${part}.js`, HERE).href)]; // and those of models
 const loaded = Promise.all(PARTS.map((part) => load(new URL(`${part}.js`, HERE))));
 
 class Engine {
@@ -17,16 +18,25 @@ class Engine {
     this.kept = []; // the states from which the texts that are written side by side go on
   }
 
-  async answer(what, asked) {
+  async answer(what, asked, told) {
     await loaded;
-    return this[what](asked);
+    return this[what](asked, told);
+  }
+
+  // The addresses of all that it has loaded but large models, which it keeps itself.
+  async scripts() {
+    return scripts;
   }
 
   // Open a model of this site by its name, or one in a folder, or of two files; say what it is.
-  async open({ name, folder, files }) {
+  async open({ name, folder, digests, files }, told) {
     if (files || !this.models.has(name)) {
-      const model = await (files ? openFiles(files) : folder ? openFolder(folder) : openEmbedded(name));
-      this.models.set(name, model);
+      const opening = files ? openFiles(files) : folder ? openFolder(folder, digests, told)
+        : openEmbedded(name);
+      this.models.set(name, await opening.catch((error) => {
+        if (!(error instanceof RangeError)) throw error; // which says that there is no memory
+        throw new Error("This device has too little memory for the model.");
+      }));
     }
     const model = this.models.get(name);
     const { kind, config, parameters, search, attentions, sentences, gloss, grammar } = model;
@@ -173,9 +183,9 @@ function gold(model, source, typed, ids, change) {
 if (globalThis.importScripts) {
   const engine = new Engine();
   globalThis.onmessage = async ({ data: { number, what, asked } }) => {
-    const told = await engine.answer(what, asked).then(
+    const said = await engine.answer(what, asked, (far) => postMessage({ number, far })).then(
       (answer) => ({ answer }), ({ message }) => ({ problem: message }),
     );
-    postMessage({ number, ...told });
+    postMessage({ number, ...said });
   };
 }

@@ -43,8 +43,9 @@ class Laboratory {
   constructor(root) {
     this.root = root;
     this.isSmall = "small" in root.dataset;
-    this.offers = JSON.parse(root.dataset.models).map(({ kind, ...offer }) =>
-      ({ ...offer, folder: kind === "folder" ? new URL(`models/${offer.name}`, OWN).href : null }));
+    const isFile = location.protocol === "file:"; // which has a script for each model
+    this.offers = JSON.parse(root.dataset.models).map((offer) =>
+      ({ ...offer, folder: offer.digests && !isFile ? new URL(`models/${offer.name}`, OWN).href : null }));
     this.beside = new Map(); // others on the same sentence, by name; null: it is being loaded
     this.width = 1; // of the beam
     this.seed = null; // of the sample; null: none is drawn
@@ -93,6 +94,8 @@ class Laboratory {
     } });
     this.tour = this.isSmall ? make("span", { hidden: true }) : tourButton(this);
     this.told = make("p", { id: "lab-told", class: "told", role: "status" });
+    this.loading = make("progress", { hidden: true, "aria-labelledby": "lab-told" });
+    this.again = make("button", { type: "button", class: "again", hidden: true }, localised("Try again"));
     this.knows = make("span", { class: "knows" });
     this.heard = make("p", { class: "heard", role: "status" });
     this.suggested = make("div", { class: "suggested", role: "group", "aria-label": localised("words") });
@@ -102,7 +105,7 @@ class Laboratory {
     this.root.replaceChildren(
       make("div", { class: "ask" }, this.label, this.input, this.drawOne, this.writeButton, this.tour),
       ...this.root.querySelectorAll(".further"),
-      make("div", { class: "lines" }, this.told, this.knows,
+      make("div", { class: "lines" }, this.told, this.loading, this.again, this.knows,
         make("small", { class: "busy", "aria-hidden": "true" }, localised("computing …"))),
       this.suggested, this.results, make("div", { class: "panel" }, this.controls, this.heard),
       this.picture);
@@ -147,11 +150,13 @@ class Laboratory {
     const problem = await this.use(offer);
     if (problem === null) return;
     if (problem && await this.use(first) !== "") return;
+    if (problem) this.offerAgain(offer);
     const told = [problem, ...follow(this, this.asked)].filter(Boolean);
     if (this.input.value !== this.input.defaultValue) this.suggest(); // for what was typed meanwhile
     this.showControls();
     this.translate(!this.readsSource && !this.asked.has("word"));
     if (told.length) this.say(told.join(" "));
+    if (!this.isSmall) keepOffline(this.ask);
   }
 
   offer(name) {
@@ -163,26 +168,40 @@ class Laboratory {
     const asking = ++this.asking;
     this.isLoading = true;
     this.say(localised("Loading: {model} …", { model: offer.title ?? offer.name }));
+    this.again.hidden = true;
+    this.loading.hidden = !offer.bytes;
+    this.loading.removeAttribute("value"); // nothing has come yet
     let [model, problem] = [null, ""];
     try {
-      model = await this.open(offer);
+      model = await this.open(offer, (far) => {
+        if (offer.bytes && asking === this.asking) this.loading.value = far / offer.bytes;
+      });
     } catch (error) {
       problem = error.message;
     }
     if (asking !== this.asking) return null;
     this.isLoading = false;
+    this.loading.hidden = true;
     if (model) this.take(model, offer);
     this.showControls(); // after a failure, too: the list names the model that is in use
     if (problem && this.model && this.input.value !== this.read) this.sentenceChanged();
     this.say(problem);
+    if (problem && !offer.files) this.offerAgain(offer);
     return problem;
+  }
+
+  // A button with which to try again to load a model.
+  offerAgain(offer) {
+    this.again.ariaLabel = localised("Try again: {model}", { model: offer.title ?? offer.name });
+    this.again.onclick = () => this.exchange(offer);
+    this.again.hidden = false;
   }
 
   // What the engine says of a model, with the languages of its words, and for the toy corpus their
   // glosses. For another model of the reader's, the languages are unknown.
-  async open({ name, folder, files, languages }) {
+  async open({ name, folder, digests, files, languages }, told) {
     const address = folder && new URL(folder, location).href;
-    const model = await this.ask("open", { name, folder: address, files: await files });
+    const model = await this.ask("open", { name, folder: address, digests, files: await files }, told);
     const known = languages ?? (Object.keys(model.gloss).length ? ["en", "ko"] : []);
     const [src, tgt] = known;
     const isWriter = model.config.has_source === false;
@@ -197,7 +216,7 @@ class Laboratory {
     const hasWritten = this.model !== undefined && !this.readsSource;
     this.turn += 1; // what the model before it is computing is not wanted any more
     this.results.inert = this.picture.inert = this.tour.hidden = true; // they are of that model
-    this.stages = null;
+    this.stages = this.askingStages = null;
     this.isWriting = false;
     this.model = model;
     if (hasWritten === this.readsSource) { // it draws, and a translator does not

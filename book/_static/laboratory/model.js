@@ -36,7 +36,9 @@ const HALVES = Float32Array.from({ length: 65536 }, (_, bits) => {
 const NUMBERS = {
   F16: [2, (bytes) => Float32Array.from(new Uint16Array(bytes), (bits) => HALVES[bits])],
   F32: [4, (bytes) => new Float32Array(bytes)],
+  I8: [1, (bytes) => new Float32Array(new Int8Array(bytes))], // to be multiplied by scales
 };
+const LARGEST = 30_000_000; // with more bytes, a reader would wait too long for every word
 
 // The tensors of a safetensors file as matrices by name; a vector is a matrix of one row.
 // The file: the header's length in 8 bytes, the header in JSON, the numbers.
@@ -48,13 +50,17 @@ function readSafetensors(buffer) {
     header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, start - 8)));
   } catch { /* reported below */ }
   requireThat(header && typeof header === "object", "The weights are not a safetensors file.");
+  requireThat(
+    buffer.byteLength - start <= LARGEST,
+    `The weights have ${buffer.byteLength - start} bytes, they must have at most ${LARGEST}.`,
+  );
+  delete header.__metadata__;
   const matrices = {};
   for (const [name, tensor] of Object.entries(header)) {
-    if (name === "__metadata__") continue;
     const { dtype, shape, data_offsets: offsets } = tensor ?? {};
     requireThat(
       Object.hasOwn(NUMBERS, dtype),
-      `${name} has numbers of the kind ${dtype}, they must be F16 or F32.`,
+      `${name} has numbers of the kind ${dtype}, they must be F16, F32 or I8.`,
     );
     requireThat(
       Array.isArray(shape) && [1, 2].includes(shape.length),
@@ -68,6 +74,15 @@ function readSafetensors(buffer) {
       `The weights are damaged: ${name} is truncated.`,
     );
     matrices[name] = { rows, columns, data: read(buffer.slice(from, to)) };
+  }
+  for (const name of Object.keys(header).filter((each) => header[each].dtype === "I8")) {
+    const scales = matrices[`${name}.scale`]?.data;
+    const { rows } = matrices[name];
+    requireThat(scales?.length === rows, `The weights are damaged: ${name} lacks ${rows} scales.`);
+    scales.forEach((scale, i) => row(matrices[name], i).forEach((entry, j, whole) => {
+      whole[j] = scale * entry;
+    }));
+    delete matrices[`${name}.scale`];
   }
   return matrices;
 }
@@ -235,8 +250,6 @@ function makeModel(kind, config, weights) {
   return new classes[kind](config, weights);
 }
 
-const LARGEST = 10_000_000; // with more parameters, a reader would wait too long for every word
-
 // The model that model.json describes (as an object), with the bytes of model.safetensors.
 function openModel(description, buffer) {
   requireThat(
@@ -249,10 +262,6 @@ function openModel(description, buffer) {
   );
   const weights = readSafetensors(buffer);
   const parameters = Object.values(weights).reduce((sum, { data }) => sum + data.length, 0);
-  requireThat(
-    parameters <= LARGEST,
-    `The model has ${parameters} parameters, it must have at most ${LARGEST}.`,
-  );
   const model = makeModel(description.model, description.config, weights);
   const src = new Vocabulary(description.src);
   const tgt = description.tgt === "src" ? src : new Vocabulary(description.tgt);
