@@ -88,10 +88,8 @@ def frame(base: str, sentence: str, small: bool = False, large: str = "") -> str
     offers = [offer(name) for name in list(OFFERS)[: 1 if small else None]]
     models = escape(json.dumps(offers, ensure_ascii=False))
     needed = [name for name in SCRIPTS if not (small and name in OF_THE_LARGE)]
-    without = _("The laboratory needs JavaScript.")
-    further = (
-        f'<a class="further" href="{escape(large)}">{_("or translate real German")}</a>' * small
-    )
+    without, leads = _("The laboratory needs JavaScript."), _("or translate real German")
+    further = f'<a class="further" href="{escape(large)}">{leads}</a>' * small
     scripts = "\n".join(f'<script defer src="{base}/{name}.js"></script>' for name in needed)
     return (
         f'<link rel="stylesheet" href="{base}/laboratory.css">\n'
