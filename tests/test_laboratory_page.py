@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,12 @@ from playwright.sync_api import Browser, Error, Page, Route, expect
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.decoding import GREEDY
 from annotated_transformer.exchange import export_to_web
+from annotated_transformer.exchange.eight_bits import quantised, restored
 from annotated_transformer.run import Run, preset
 from annotated_transformer.run.checkpoint import save_checkpoint
 from annotated_transformer.tokens import SPECIALS
 from annotated_transformer.toy import toy_corpus
+from annotated_transformer.weights import load_tensors
 from browser import LOOKS, SETTLED, VIEWS, inaccessible, serve, violations
 
 pytestmark = pytest.mark.slow
@@ -114,8 +117,17 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "mine"
 
 
+@cache
+def of_the_site(name: str) -> Run:
+    """A committed run, with the weights that the page has."""
+    run = Run.open(CHECKPOINTS / name)
+    if OFFERS[name][0] == "int8":
+        load_tensors(run.model, restored(quantised(dict(run.model.named_parameters()))))
+    return run
+
+
 def translated(name: str, text: str) -> str:
-    [translation] = Run.open(CHECKPOINTS / name).translate([text], GREEDY)
+    [translation] = of_the_site(name).translate([text], GREEDY)
     return translation
 
 
@@ -576,7 +588,7 @@ def writer(tab: Page, address: str) -> Iterator[Page]:
 
 def continued(text: str) -> str:
     """What the package continues a text with, greedily."""
-    run = Run.open(CHECKPOINTS / CAPTIONS)
+    run = of_the_site(CAPTIONS)
     [wanted] = run.continue_text(text, GREEDY, run.recipe.search.extra_length)
     return wanted
 
@@ -600,6 +612,16 @@ def test_a_text_grows_token_by_token_to_its_end(writer: Page) -> None:
     writer.fill("#lab-sentence", "Two dogs")
     expect(writer.locator(".written .given")).to_have_text(["Two", "dogs"])
     assert written(writer) == continued("Two dogs")
+
+
+def test_what_it_does_not_read_is_said(writer: Page) -> None:
+    told = writer.locator(".told")
+    writer.fill("#lab-sentence", "A man with a 日本 hat")
+    expect(told).to_contain_text("Of “日本” it does not know every character: it reads <unk>")
+    writer.fill("#lab-sentence", "A dog and " * 40)
+    expect(told).to_have_text(re.compile("^The sentence is too long: it was cut after “.*”.$"))
+    expect(writer.locator(".written .given")).to_have_count(63, timeout=30_000)
+    assert written(writer).startswith("A dog and A dog")
 
 
 def test_without_its_cache_it_writes_the_same(writer: Page) -> None:
