@@ -86,7 +86,7 @@ def test_it_is_small_and_its_size_is_said(folder: Path, german: dict[str, Any]) 
     files = list((folder / STATIC / "models" / GERMAN).iterdir())
     assert {path.name for path in files} == set(german["digests"])
     assert sum(path.stat().st_size for path in files) == german["bytes"] <= SIZE
-    assert german["title"] == f"{OFFERS[GERMAN][1]} (loads {german['bytes'] / 1e6:.1f} MB)"
+    assert german["title"] == f"{OFFERS[GERMAN][1]} ({german['bytes'] / 1e6:.1f} MB)"
 
 
 def test_not_a_byte_comes_before_it_is_chosen_and_none_the_second_time(

@@ -107,7 +107,7 @@ def offer(name: str) -> dict[str, Any]:
         return told
     files = exported(name)
     size = sum(map(len, files.values()))
-    loads = _("{model} (loads {size} MB)")
+    loads = _("{model} ({size} MB)")
     return told | {
         "title": loads.format(model=told["title"], size=f"{size / 1e6:.1f}"),
         "bytes": size,

@@ -3,7 +3,7 @@
 // The controls: what the reader can choose. Every function makes one part of them, for a laboratory.
 
 function controls(lab) {
-  const parts = [exampleControls(lab), modelControls(lab), searchControls(lab)];
+  const parts = [modelControls(lab), exampleControls(lab), searchControls(lab)];
   if (lab.model.canChange) parts.push(changeControls(lab));
   if (lab.companions().length) parts.push(besideControls(lab));
   return parts;
