@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 
 from annotated_transformer.corpora import load_corpus
 from annotated_transformer.evaluation import perplexity
+from annotated_transformer.exchange.eight_bits import quantised, restored
 from annotated_transformer.run import Run
 from annotated_transformer.tokens import BOS, EOS
+from annotated_transformer.weights import load_tensors
 from records.captions import TEST
 
 ORDERS = {"unigrams": 1, "trigrams": 3}
@@ -66,7 +68,10 @@ def main(folder: str) -> None:
         for name, order in ORDERS.items()
     }
     print("| model | perplexity of a token | of a word |\n|---|---|---|")
-    for name, value in (found | {"this model": perplexity(run.model, examples)}).items():
+    found["this model"] = perplexity(run.model, examples)
+    load_tensors(run.model, restored(quantised(dict(run.model.named_parameters()))))
+    found["in 8 bits, as in a page"] = perplexity(run.model, examples)
+    for name, value in found.items():
         print(f"| {name} | {value:.1f} | {value ** (tokens / words):.1f} |")
 
 
