@@ -137,7 +137,7 @@ def glued_for_nothing(notebook: NotebookNode) -> list[str]:
     handed = [
         name
         for cell in code_cells(notebook)
-        if not cell.source.startswith("compare(")
+        if not re.match(r"(notebook\.)?compare\(", cell.source)
         for name in glued([cell])
     ]
     return [f"no text says {name}" for name in handed if name not in said]

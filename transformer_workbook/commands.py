@@ -82,11 +82,14 @@ def lessons(
 
 def progress(
     folder: Annotated[Path, typer.Argument(help="The folder of your notebooks.")] = Path(),
+    path: Annotated[
+        str | None, typer.Option(help="The lessons of this path, for example six_evenings.")
+    ] = None,
 ) -> None:
     """Show which gaps and exercises you have passed, lesson by lesson."""
     from annotated_transformer.cli.options import one_sentence, require_text
     from transformer_workbook.exercises import progress_by_lesson
 
     with one_sentence():
-        require_text(folder)
-        typer.echo(progress_by_lesson(folder))
+        require_text(folder, path)
+        typer.echo(progress_by_lesson(folder, path))

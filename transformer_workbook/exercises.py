@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook import chapters
+from transformer_workbook.chapters.paths import routes
 from transformer_workbook.judge import Task
 from transformer_workbook.judge.progress import FILE, read_progress
 from transformer_workbook.judge.sentences import in_language, said
@@ -60,15 +62,20 @@ def _passed(known: Mapping[str, str], names: Sequence[str]) -> int:
     return [known.get(name) for name in names].count("right")
 
 
-def progress_by_lesson(folder: StrPath = ".") -> str:
+def progress_by_lesson(folder: StrPath = ".", path: str | None = None) -> str:
     """Say how many gaps and exercises of each lesson are passed, as the notebooks in a folder know.
 
+    With a path, its lessons alone, in its order.
+
     Raises:
-        InputError: if the file there is no record of exercises.
+        InputError: if the file there is no record of exercises, or there is no such path.
     """
+    if path is not None and path not in routes():
+        raise InputError(f"path is {path!r}, it must be one of {', '.join(routes())}.")
     known = read_progress(require_path("folder", folder) / FILE)
+    numbers = {chapter: number for number, chapter in enumerate(CHAPTERS, start=1)}
     rows = []
-    for number, chapter in enumerate(CHAPTERS, start=1):
+    for chapter in CHAPTERS if path is None else routes()[path].lessons:
         parts = {said("gaps"): GAPS[chapter], said("exercises"): CHAPTERS[chapter]}
         told = [
             said(
@@ -77,7 +84,7 @@ def progress_by_lesson(folder: StrPath = ".") -> str:
             for what, names in parts.items()
             if names
         ]
-        rows.append(f"{number:2}  {in_language(TITLES[chapter])}: {', '.join(told)}")
+        rows.append(f"{numbers[chapter]:2}  {in_language(TITLES[chapter])}: {', '.join(told)}")
     return "\n".join(rows)
 
 

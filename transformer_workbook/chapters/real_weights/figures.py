@@ -16,7 +16,7 @@ def stored(theirs: Mapping[str, Tensor]) -> Any:
         if ("layer." not in name or "layer.0." in name) and name.endswith("weight")
     ]
     rows = [[name, " × ".join(map(str, theirs[name].shape))] for name in shown]
-    rows.append([f"{len(theirs) - len(shown)} more: biases, other layers", ""])
+    rows.append([f"{len(theirs) - len(shown)} more: biases, other layers, position ids", ""])
     return table(rows, columns=["name", "shape"])
 
 

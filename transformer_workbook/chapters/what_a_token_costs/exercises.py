@@ -68,7 +68,7 @@ H100 = 989e12, 3.35e12
 def milliseconds(batch: int, kv_heads: int = 8, past: int = 8000, peaks: int = 2) -> float:
     """Compute the least time of a decode step of the lesson's model, by both limits or memory's."""
     llama = LanguageModelConfig(
-        128_000, 128_000, 4096, 32, 32, 14336, gated=True, d_k=128, num_kv_heads=kv_heads
+        128_256, 128_256, 4096, 32, 32, 14336, gated=True, d_k=128, num_kv_heads=kv_heads
     )
     step = cost_of_pass(llama, 1, past, batch, itemsize=2)
     return 1000 * (step.seconds(*H100) if peaks == 2 else step.flops / H100[0])

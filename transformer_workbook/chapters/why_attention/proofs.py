@@ -131,13 +131,10 @@ def out_of_reach(middles: Mapping[str, Callable[[], Any]]) -> None:
 
 
 def numbers() -> None:
-    """Glue how many times as fast as the GRU attention is, from the records of times."""
+    """Glue how many times as fast as the GRU attention is, from the record of times."""
     import pandas as pd
     from myst_nb import glue
 
     times = pd.read_csv(course_file("records/layers_times.csv"))
     attention = times[times.layer == "self-attention"].set_index("length")
     glue("equal-factor", f"{1 / attention.ratio_to_recurrent[256]:.1f}", display=False)
-    by_batch = pd.read_csv(course_file("records/portions_times.csv"))
-    speeds = by_batch[by_batch.sentences == 4].speed_to_recurrent
-    glue("portions-4", f"{speeds.mean():.1f}", display=False)

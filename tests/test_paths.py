@@ -1,0 +1,32 @@
+"""The paths through the course: what they name is there, and a class finds what it needs."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from annotated_transformer.cli import app
+from transformer_workbook.chapters import CHAPTERS
+from transformer_workbook.chapters.paths import routes
+
+PAGE = Path(__file__).resolve().parent.parent / "book" / "paths.md"
+
+
+@pytest.mark.parametrize("name", routes())
+def test_a_path_is_on_the_page_and_goes_forward_through_lessons_that_there_are(name: str) -> None:
+    assert f"```{{path}} {name}\n" in PAGE.read_text(encoding="utf-8")
+    lessons = routes()[name].lessons
+    assert set(lessons) <= set(CHAPTERS)
+    assert len(set(lessons)) == len(lessons)
+
+
+def test_every_meeting_of_a_class_has_something_to_do_and_a_question_with_its_answer() -> None:
+    for route in routes().values():
+        needed = [bool(m.in_class and m.question and m.answer) for m in route.meetings]
+        assert all(needed) or not any(m.in_class or m.question for m in route.meetings)
+
+
+def test_progress_follows_a_path(tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, ["progress", str(tmp_path), "--path", "six_evenings"])
+    lines = told.output.splitlines()
+    assert [int(line.split()[0]) for line in lines] == [2, 3, 5, 6, 7, 8, 12]
