@@ -1,11 +1,10 @@
 """The page of the command line: what a command takes, from the program itself, and an example."""
 
-from typing import Any
-
 from docutils import nodes
 from sources_page import Cell, table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from typer import Context
 from typer.main import get_command
 
 from annotated_transformer import cli
@@ -24,22 +23,16 @@ class CommandDirective(SphinxDirective):
         self.env.note_dependency(cli.__file__)
         command = get_command(cli.app).commands[self.arguments[0]]
         example = "\n".join(self.content)
-        rows = [taken(parameter) for parameter in command.params]
+        records = [each.get_help_record(Context(command)) for each in command.params]
+        rows: list[list[Cell]] = [
+            [[nodes.literal("", shown)], [nodes.Text(" ".join(meaning.split()))]]
+            for shown, meaning in records
+        ]
         return [
             *(nodes.paragraph("", said) for said in command.help.split("\n\n")),
             nodes.literal_block(example, example, language="bash"),
             table(COLUMNS, rows, "commands"),
         ]
-
-
-def taken(parameter: Any) -> list[Cell]:
-    """Show an argument or an option, and its help."""
-    if parameter.param_type_name == "argument":
-        shown = parameter.metavar or parameter.name.upper()
-    else:
-        value = "" if parameter.is_flag else f" {parameter.metavar or parameter.type.name}"
-        shown = f"{parameter.opts[0]}{value}"
-    return [[nodes.literal("", shown)], [nodes.Text(parameter.help or "")]]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
