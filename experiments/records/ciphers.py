@@ -120,5 +120,7 @@ def make_ciphers(tables: Tables) -> None:
     which refuted "one network cannot know who writes".
     """
     seeds = dict.fromkeys(MODELS, 5)
-    seeds |= dict.fromkeys(("loss", "alone", "frozen", "frozen, bias", "eight of 8"), 20)
+    arms = ("", ", alone", ", frozen")
+    seeds |= dict.fromkeys(("loss", "alone", "frozen", "frozen, bias"), 20)
+    seeds |= dict.fromkeys((f"eight of 8{arm}" for arm in arms), 20)
     tables.extend("ciphers", train_ciphers, with_seeds(seeds), ["model", "seed"])
