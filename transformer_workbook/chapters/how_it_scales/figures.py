@@ -60,5 +60,5 @@ def valleys(
     ax.plot(*measured, "*", color=COLOURS[3], ms=11, label="measured")
     ax.set_xscale("log")
     ax.set(xlabel="parameters", ylabel="loss, nats a character")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, fontsize=9, bbox_to_anchor=(1, 1))
     plt.show()
