@@ -1,5 +1,7 @@
 """The page of the command line: what a command takes, from the program itself, and an example."""
 
+import re
+
 from docutils import nodes
 from sources_page import Cell, table
 from sphinx.application import Sphinx
@@ -25,14 +27,21 @@ class CommandDirective(SphinxDirective):
         example = "\n".join(self.content)
         records = [each.get_help_record(Context(command)) for each in command.params]
         rows: list[list[Cell]] = [
-            [[nodes.literal("", shown)], [nodes.Text(" ".join(meaning.split()))]]
-            for shown, meaning in records
+            [[nodes.literal("", shown)], with_options(meaning)] for shown, meaning in records
         ]
         return [
             *(nodes.paragraph("", said) for said in command.help.split("\n\n")),
             nodes.literal_block(example, example, language="bash"),
             table(COLUMNS, rows, "commands"),
         ]
+
+
+def with_options(meaning: str) -> Cell:
+    """Return a sentence in which options are code: in prose two hyphens become a dash."""
+    parts = re.split(r"(--[a-z-]+)", " ".join(meaning.split()))
+    return [
+        nodes.literal("", part) if at % 2 else nodes.Text(part) for at, part in enumerate(parts)
+    ]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
