@@ -1,11 +1,12 @@
 """The page of the command line: what a command takes, from the program itself, and an example."""
 
-from typing import Any
+import re
 
 from docutils import nodes
 from sources_page import Cell, table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from typer import Context
 from typer.main import get_command
 
 from annotated_transformer import cli
@@ -24,7 +25,10 @@ class CommandDirective(SphinxDirective):
         self.env.note_dependency(cli.__file__)
         command = get_command(cli.app).commands[self.arguments[0]]
         example = "\n".join(self.content)
-        rows = [taken(parameter) for parameter in command.params]
+        records = [each.get_help_record(Context(command)) for each in command.params]
+        rows: list[list[Cell]] = [
+            [[nodes.literal("", shown)], with_options(meaning)] for shown, meaning in records
+        ]
         return [
             *(nodes.paragraph("", said) for said in command.help.split("\n\n")),
             nodes.literal_block(example, example, language="bash"),
@@ -32,14 +36,12 @@ class CommandDirective(SphinxDirective):
         ]
 
 
-def taken(parameter: Any) -> list[Cell]:
-    """Show an argument or an option, and its help."""
-    if parameter.param_type_name == "argument":
-        shown = parameter.metavar or parameter.name.upper()
-    else:
-        value = "" if parameter.is_flag else f" {parameter.metavar or parameter.type.name}"
-        shown = f"{parameter.opts[0]}{value}"
-    return [[nodes.literal("", shown)], [nodes.Text(parameter.help or "")]]
+def with_options(meaning: str) -> Cell:
+    """Return a sentence in which options are code: in prose two hyphens become a dash."""
+    parts = re.split(r"(--[a-z-]+)", " ".join(meaning.split()))
+    return [
+        nodes.literal("", part) if at % 2 else nodes.Text(part) for at, part in enumerate(parts)
+    ]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

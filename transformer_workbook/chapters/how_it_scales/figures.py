@@ -43,6 +43,7 @@ def valleys(
     sizes: Sequence[int],
     losses: Float[Tensor, "budget size"],
     budgets: Float[Tensor, " budget"],
+    vertices: tuple[Sequence[float], Sequence[float]],
     predicted: tuple[float, float],
     measured: tuple[float, float],
 ) -> None:
@@ -54,10 +55,10 @@ def valleys(
         budgets.tolist(), losses.tolist(), COLOURS, "osD", strict=False
     ):
         ax.plot(sizes, row, f"{mark}-", color=colour, lw=1, label=f"{C:.0e} FLOPs")
-        ax.plot(sizes[row.index(min(row))], min(row), mark, color=colour, ms=12, mfc="none")
+    ax.plot(*vertices, "o", color="black", ms=12, mfc="none", label="vertices")
     ax.plot(*predicted, "x", color="black", ms=11, mew=2, label="predicted")
     ax.plot(*measured, "*", color=COLOURS[3], ms=11, label="measured")
     ax.set_xscale("log")
     ax.set(xlabel="parameters", ylabel="loss, nats a character")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, fontsize=9, bbox_to_anchor=(1, 1))
     plt.show()
