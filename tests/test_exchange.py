@@ -272,7 +272,7 @@ def test_the_command_hands_over(tmp_path, to):
     made(tmp_path / "run", **SIZES)
     folder = tmp_path / "out"
     result = CliRunner().invoke(app, ["export", str(tmp_path / "run"), "--to", to, str(folder)])
-    assert result.stdout.startswith("Exported, 0.0 MB of weights as 0.0 MB.")
+    assert re.match(r"Exported, 0\.\d MB of weights as 0\.\d MB\. ", result.stdout)
     assert result.stdout.endswith(f". {folder}/README.md says how to translate with it.\n")
     assert {"config.json", "README.md", "source.json"} <= {p.name for p in folder.iterdir()}
     result = CliRunner().invoke(app, ["export", str(tmp_path / "run"), "--to", to, str(folder)])
