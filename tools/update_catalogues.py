@@ -100,13 +100,12 @@ def bring(templates: Path, locale: Path) -> None:
     to look for it took ten minutes.
     """
     for path in sorted(templates.rglob("*.pot")):
-        template = read_po(path.open("rb"))
+        name = path.relative_to(templates).with_suffix(".po")
         for language in TRANSLATED:
-            name = path.relative_to(templates).with_suffix(".po")
             target = locale / language / "LC_MESSAGES" / name
-            catalogue = read_po(target.open("rb"), locale=language) if target.exists() else template
-            catalogue.locale = language
-            catalogue.update(template, no_fuzzy_matching=True)
+            known = target if target.exists() else path
+            catalogue = read_po(known.open("rb"), locale=language)
+            catalogue.update(read_po(path.open("rb")), no_fuzzy_matching=True)
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("wb") as file:
                 write_po(file, catalogue, width=0, ignore_obsolete=True)
