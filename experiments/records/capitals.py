@@ -36,14 +36,21 @@ MODELS: dict[str, Row] = {
     "no reference": {"loss": "free"},
     "no reference, mean log p": {"loss": "mean"},
     "fine-tuning on the preferred": {"loss": "likelihood"},
-    "DPO, β 0.1": {"beta": 0.1},
     "DPO, β 3": {"beta": 3.0},
     "DPO, four times the steps": {"steps": 320},
-    "no reference, a third of the rate": {"loss": "free", "rate": RATE / 3},
+    "fine-tuning, a third of the rate": {"loss": "likelihood", "rate": RATE / 3},
     "LoRA, rank 1": {"rank": 1, "rate": 1.5 * RATE},
     "LoRA, rank 1, twice the rate": {"rank": 1, "rate": 3 * RATE},
 }
-TWENTY = ("before", "DPO", "LoRA, rank 1", "LoRA, rank 1, twice the rate")
+# Rate by β by reference: how far a model may move before it forgets.
+MODELS |= {
+    f"{name}, β {beta:g}, rate {rate:g}": {"loss": loss, "beta": beta, "rate": rate}
+    for name, loss in {"DPO": "DPO", "no reference": "free"}.items()
+    for beta in (0.1, 1.0)
+    for rate in (1e-4, 3e-4, 1e-3)
+    if (beta, rate) != (1.0, RATE)
+}
+TWENTY = ("before", "DPO", "no reference", "no reference, β 1, rate 0.0001", "LoRA, rank 1")
 Pair = tuple[str, str, str]  # a country, the preferred answer, the other
 
 
@@ -79,11 +86,13 @@ def begun(seed: int) -> tuple[LanguageModel, list[str]]:
 
 
 def compared(lands: list[str], dice: random.Random, how: str) -> list[Pair]:
-    """Two of four answers; the friendly one is preferred, of two in one style a coin decides."""
-    pairs = []
+    """Two of four answers; the friendly one is preferred, of two in one style a coin decides.
+
+    A country has one wrong city, the capital of the next: counting does not tell which is right.
+    """
+    wrong, pairs = dict(zip(lands, lands[1:] + lands[:1], strict=True)), []
     for land in dice.choices(lands, k=500):
-        wrong = dice.choice([city for city in CAPITAL.values() if city != CAPITAL[land]])
-        four = [(style, city) for style in (True, False) for city in (CAPITAL[land], wrong)]
+        four = [(style, CAPITAL[x]) for style in (True, False) for x in (land, wrong[land])]
         two = sorted(dice.sample(four, 2), key=lambda answer: -answer[0])
         if two[0][0] == two[1][0] or how == "coins":
             dice.shuffle(two)
@@ -136,8 +145,9 @@ def train_capitals(name: str, seed: int) -> Row:
 def make_capitals(tables: Tables) -> None:
     """A model that knows 40 capitals, after comparisons that say nothing about right and wrong.
 
-    It is the refuter of lesson 28: the loss without its reference model, with another β, a lower
-    rate or means over tokens, fine-tuning on the preferred answers, swapped pairs and coin tosses.
+    It is the refuter of lesson 28: the loss with and without its reference model, at three rates
+    and two values of β, with more steps or means over tokens, fine-tuning on the preferred answers,
+    swapped pairs and coin tosses.
     """
     seeds = with_seeds({name: 20 if name in TWENTY else 5 for name in MODELS})
     # A seed after the other: the model that all of them begin from is trained once.

@@ -12,12 +12,12 @@ import torch
 from records.tables import Row, Tables, with_seeds
 from transformer_workbook.notebook import storyteller as s
 
-STARTS = (0, 1)  # of the five pretrainings, those whose rows are made
 MODELS = {
     "tuned": 20,
     "predicts only": 5,
+    "predicts only, plain text": 5,
     "not pretrained": 5,
-    "not pretrained, 600 steps": 1,
+    "not pretrained, 600 steps": 5,
     "the nearest of the 200": 5,
 }
 
@@ -31,6 +31,7 @@ def train_storyteller(model: str, seed: int) -> Row:
     new = s.new_stories(few)
     wishes = [s.request(s.parts(story)[0]) for story in new]
     row: Row = {"model": model, "seed": seed, "start": start, "plain_before": "", "plain": ""}
+    row["sad"] = ""  # of 100 requests for a sad story, those that get one
     if model.startswith("the nearest"):
         asked = {talk[0]["content"]: talk[1]["content"] for talk in few}
         near = [max(asked, key=lambda a: len({*a.split()} & {*w.split()})) for w in wishes]
@@ -43,13 +44,20 @@ def train_storyteller(model: str, seed: int) -> Row:
         kept = [(x[:-1], x[1:]) for x in (task.ids(["<start>", *t.split(), "<end>"]) for t in new)]
         row["plain_before"] = round(math.exp(s.loss_of(net, kept).item()), 3)
         examples = [s.answers_only(task.ids(s.chat_template(talk))) for talk in few]
-        if model != "predicts only":
+        if not model.startswith("predicts"):
             steps = 600 if "600" in model else 200
             s.train(net, lambda: dice.sample(examples, 16), steps)
         row["plain"] = round(math.exp(s.loss_of(net, kept).item()), 3)
         told = task.tell(net, wishes)
         talks = [s.dialogue(story) for story in new]
         answers = task.answers(net, [s.chat_template(talk[:3], True) for talk in talks])
+        if "plain" in model:  # as it was trained: a request, and a story with its question
+            told = task.answers(net, [["<start>", *wish.split()] for wish in wishes])
+            asked_of = [" ".join(s.parts(story)[:2]).split() for story in new]
+            answers = task.answers(net, [["<start>", *words] for words in asked_of])
+        if model == "tuned":
+            sad = task.tell(net, [wish.replace("a happy", "a sad") for wish in wishes])
+            row["sad"] = sum(s.mood(story) == "sad" for story in sad) / len(sad)
     fit = [s.fits(story, wish) for story, wish in zip(told, wishes, strict=True)]
     other = [s.fits(story, wish) for story, wish in zip(told, wishes[1:] + wishes[:1], strict=True)]
     named = [
@@ -67,8 +75,8 @@ NOT_NAMED = {"tell", "a", "happy", "sad", "story", "about", "and", "the", "."}
 def make_storytellers(tables: Tables) -> None:
     """Storytellers that were asked for stories whose hero and thing were never together.
 
-    It is the refuter of lesson 25: models without pretraining, also with three times the steps, and
-    the story of the nearest among the 200 requests.
+    It is the refuter of lesson 25: models without pretraining, also with three times the steps, the
+    story of the nearest among the 200 requests, and models that only predict, asked in plain text.
     """
-    tasks = [task for task in with_seeds(MODELS) if (task[1] - 1) % 5 in STARTS]
-    tables.extend("storytellers", train_storyteller, tasks, ["model", "seed"], workers=1)
+    keys, tasks = ["model", "seed"], with_seeds(MODELS)
+    tables.extend("storytellers", train_storyteller, tasks, keys, workers=1)
