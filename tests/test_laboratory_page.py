@@ -316,7 +316,7 @@ def words_of(tokens: list[str]) -> list[list[int]]:
 @pytest.mark.parametrize("layer", [0, 3, 8])
 def test_of_subwords_whole_words_are_shown_or_their_pieces(page: Page, layer: int) -> None:
     """In the encoder, in the decoder, and between the two."""
-    text = "Ein alter Mann mit einem Zylinder spielt Akkordeon, und ein Feuerwehrmann hört zu."
+    text = "Ein alter Mann mit einem Zylinder spielt Dudelsack, und ein Pinguin hört zu."
     page.goto(f"{page.url}?model={GERMAN}&sentence={text}")
     right = translated(GERMAN, text)
     expect(page.locator(".translation p")).to_have_text([f"{right} <eos>", re.compile("log p")])
