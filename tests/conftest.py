@@ -12,6 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import comparing_pages
+from annotated_transformer.corpora import Corpus, load_corpus
+from annotated_transformer.corpora.multi30k import DATA_VARIABLE
 from browser import VIEWS, launched
 from starting import *  # noqa: F403
 from starting import NO_BROWSER
@@ -100,6 +102,14 @@ def tab(browser: Browser) -> Iterator[Page]:
 def judged() -> set[str]:
     """The looks that were read for contrast: what is pale on one page is as pale on the next."""
     return set()
+
+
+@pytest.fixture(scope="session")
+def multi30k() -> Corpus:
+    """The captions, where they lie beside the checkout: a test fetches no corpus."""
+    if DATA_VARIABLE not in os.environ:
+        pytest.skip(f"{DATA_VARIABLE} names no folder")
+    return load_corpus("multi30k")
 
 
 @pytest.fixture(scope="session")

@@ -438,17 +438,15 @@ def test_a_file_that_was_damaged_later(host, tmp_path, monkeypatch, own):
         multi30k_folder()
 
 
-@pytest.mark.skipif(DATA_VARIABLE not in os.environ, reason=f"{DATA_VARIABLE} names no folder")
-def test_the_true_multi30k():
-    corpus = load_corpus("multi30k")
-    sizes = {name: len(list(pairs)) for name, pairs in corpus.splits.items()}
+def test_the_true_multi30k(multi30k):
+    sizes = {name: len(list(pairs)) for name, pairs in multi30k.splits.items()}
     assert sizes == {
         "train": 29_000,
         "val": 1_014,
         "test_2016_flickr": 1_000,
         "test_2017_flickr": 1_000,
     }
-    assert corpus.test_split == "test_2016_flickr"
+    assert multi30k.test_split == "test_2016_flickr"
 
 
 def test_a_pair_is_found_in_its_file(tmp_path):

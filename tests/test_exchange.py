@@ -1,6 +1,5 @@
 """Models handed over: the programs of others compute with them what we compute."""
 
-import os
 import re
 import subprocess
 import sys
@@ -16,8 +15,7 @@ from typer.testing import CliRunner
 
 from annotated_transformer.batches import Batch
 from annotated_transformer.cli import app
-from annotated_transformer.corpora import Corpus, load_corpus
-from annotated_transformer.corpora.multi30k import DATA_VARIABLE
+from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import GREEDY, next_log_probs
 from annotated_transformer.exchange import export_to_ctranslate2, export_to_marian, export_to_web
 from annotated_transformer.ground.errors import InputError
@@ -254,11 +252,10 @@ def test_a_library_that_is_missing_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(DATA_VARIABLE not in os.environ, reason=f"{DATA_VARIABLE} names no folder")
-def test_ctranslate2_translates_a_thousand_sentences_as_we_do(tmp_path):
+def test_ctranslate2_translates_a_thousand_sentences_as_we_do(multi30k, tmp_path):
     run = Run.open(ROOT / "checkpoints" / "multi30k-de-en")
     export_to_ctranslate2(run, tmp_path / "ct2")
-    lines = [src for src, _ in load_corpus("multi30k").split("test_2016_flickr")]
+    lines = [src for src, _ in multi30k.split("test_2016_flickr")]
     found = translated(tmp_path / "ct2", "\n".join(lines))
     assert len(found) == len(lines) == 1000
     assert found == run.translate(lines, GREEDY)

@@ -22,7 +22,7 @@ from safetensors.torch import load_file
 from annotated_transformer import decoding
 from annotated_transformer.batches import Batch
 from annotated_transformer.capture import capture_attention
-from annotated_transformer.corpora import Corpus, load_corpus
+from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import (
     Search,
     beam_search,
@@ -383,9 +383,9 @@ def german(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="module")
-def captions(german: Run) -> list[tuple[list[int], list[int]]]:
+def captions(multi30k: Corpus, german: Run) -> list[tuple[list[int], list[int]]]:
     """The first two hundred of the test split."""
-    return german.vocabularies.encode(list(load_corpus("multi30k").split("test_2016_flickr"))[:200])
+    return german.vocabularies.encode(list(multi30k.split("test_2016_flickr"))[:200])
 
 
 def test_logits_of_captions_are_those_of_pytorch(page, german, captions):
@@ -1064,9 +1064,8 @@ def test_ten_thousand_strings_are_cut_as_the_library_cuts_them(page, kind):
         assert all(UNK in vocabulary.encode(word) for word in unknown)
 
 
-def test_all_of_multi30k_is_cut_as_the_library_cuts_it(page):
-    corpus = load_corpus("multi30k")
-    texts = [text for split in corpus.splits for pair in corpus.split(split) for text in pair]
+def test_all_of_multi30k_is_cut_as_the_library_cuts_it(page, multi30k):
+    texts = [text for split in multi30k.splits for pair in multi30k.split(split) for text in pair]
     script = """([described, texts]) => {
         const vocabulary = new Vocabulary(described);
         return texts.map((text) => vocabulary.encode(text));

@@ -12,7 +12,7 @@ import torch
 from laboratory_page import CHECKPOINTS, OFFERS, SERVICE_WORKER, STATIC, frame, offer
 from playwright.sync_api import Browser, Error, Page, Route, expect
 
-from annotated_transformer.corpora import load_corpus
+from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.decoding import GREEDY
 from annotated_transformer.exchange import export_to_web
 from annotated_transformer.exchange.eight_bits import quantised, restored
@@ -352,9 +352,9 @@ def test_of_subwords_whole_words_are_shown_or_their_pieces(page: Page, layer: in
     expect(table.locator("tbody th", has_text="✎")).to_have_count(1)
 
 
-def test_german_sentences_to_try_and_one_that_teaches(page: Page) -> None:
+def test_german_sentences_to_try_and_one_that_teaches(page: Page, multi30k: Corpus) -> None:
     page.goto(f"{page.url}?model={GERMAN}")
-    number = len(list(load_corpus("multi30k").split("train")))
+    number = len(list(multi30k.split("train")))
     expect(page.locator(".knows")).to_contain_text(f"has read {number:,} captions of photographs")
     rows = page.locator(".examples > div")
     expect(rows).to_have_count(6)

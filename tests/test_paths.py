@@ -1,5 +1,6 @@
 """The paths through the course: what they name is there, and a class finds what it needs."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,11 @@ def test_every_meeting_of_a_class_has_something_to_do_and_a_question_with_its_an
     for route in routes().values():
         needed = [bool(m.in_class and m.question and m.answer) for m in route.meetings]
         assert all(needed) or not any(m.in_class or m.question for m in route.meetings)
+
+
+def test_a_lecture_of_the_seminar_is_planned_to_the_minute() -> None:
+    for meeting in routes()["six_lectures"].meetings:
+        assert sum(map(int, re.findall(r"\((\d+)", meeting.in_class))) == 75
 
 
 def test_progress_follows_a_path(tmp_path: Path) -> None:

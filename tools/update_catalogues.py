@@ -103,9 +103,11 @@ def bring(templates: Path, locale: Path) -> None:
         name = path.relative_to(templates).with_suffix(".po")
         for language in TRANSLATED:
             target = locale / language / "LC_MESSAGES" / name
-            known = target if target.exists() else path
-            catalogue = read_po(known.open("rb"), locale=language)
-            catalogue.update(read_po(path.open("rb")), no_fuzzy_matching=True)
+            with path.open("rb") as template:
+                new = read_po(template)
+            with (target if target.exists() else path).open("rb") as known:
+                catalogue = read_po(known, locale=language)
+            catalogue.update(new, no_fuzzy_matching=True)
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("wb") as file:
                 write_po(file, catalogue, width=0, ignore_obsolete=True)

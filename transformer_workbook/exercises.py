@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.errors import require_choice
 from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook import chapters
 from transformer_workbook.chapters.paths import routes
@@ -70,8 +70,8 @@ def progress_by_lesson(folder: StrPath = ".", path: str | None = None) -> str:
     Raises:
         InputError: if the file there is no record of exercises, or there is no such path.
     """
-    if path is not None and path not in routes():
-        raise InputError(f"path is {path!r}, it must be one of {', '.join(routes())}.")
+    if path is not None:
+        require_choice("path", path, routes())
     known = read_progress(require_path("folder", folder) / FILE)
     numbers = {chapter: number for number, chapter in enumerate(CHAPTERS, start=1)}
     rows = []

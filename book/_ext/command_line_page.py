@@ -1,6 +1,7 @@
 """The page of the command line: what a command takes, from the program itself, and an example."""
 
 import re
+from pathlib import Path
 
 from docutils import nodes
 from sources_page import Cell, table
@@ -10,6 +11,7 @@ from typer import Context
 from typer.main import get_command
 
 from annotated_transformer import cli
+from transformer_workbook import commands
 
 COLUMNS = {"it takes": 32, "which means": 68}
 
@@ -22,7 +24,8 @@ class CommandDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a sentence, a block of code and a table."""
-        self.env.note_dependency(cli.__file__)
+        for module in (*Path(cli.__file__).parent.glob("*.py"), Path(commands.__file__)):
+            self.env.note_dependency(str(module))
         command = get_command(cli.app).commands[self.arguments[0]]
         example = "\n".join(self.content)
         records = [each.get_help_record(Context(command)) for each in command.params]

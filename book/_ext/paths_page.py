@@ -6,10 +6,13 @@ are counted by their stars. A lesson says on which paths it lies, and what is ne
 
 import json
 from collections.abc import Iterator
-from html import escape
+from dataclasses import replace
+from functools import cache
 
+from bench_page import caption
 from contents import ROOT
 from docutils import nodes
+from languages import translated
 from reading_time import reading
 from road_map import Step, steps
 from sources_page import Cell, table
@@ -18,18 +21,20 @@ from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
-from transformer_workbook.chapters.paths import Meeting, Route, routes
+from transformer_workbook.chapters.paths import FILE, Meeting, Route, routes
 from transformer_workbook.lessons import gaps_of
 
 MINUTES_A_LINE = 3
 PAGE = "book/paths"
 
 
+@cache
 def by_name() -> dict[str, Step]:
     """Return the lessons of the book by the names of their chapters."""
     return {step.docname.partition("_")[2]: step for step in steps()}
 
 
+@cache
 def minutes(step: Step) -> tuple[int, int, int]:
     """Return the minutes to read a lesson, to fill its gaps, and for its exercises."""
     notebook = json.loads((ROOT / step.docname).with_suffix(".ipynb").read_text(encoding="utf-8"))
@@ -52,48 +57,50 @@ class PathDirective(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return a sentence, a table, and for a class the questions with folded answers."""
+        """Return two sentences, a table, and for a class the questions with folded answers."""
         route, lessons = routes()[self.arguments[0]], by_name()
         for name in route.lessons:
             self.env.note_dependency(f"{ROOT / lessons[name].docname}.ipynb")
+        self.env.note_dependency(str(FILE))
         every = [minutes(lessons[name]) for name in route.lessons]
         reads, gaps, exercises = (round(sum(column) / 60) for column in zip(*every, strict=True))
-        said = _("{reads} hours to read, {gaps} for the gaps, {exercises} for the exercises")
-        told = said.format(reads=reads, gaps=gaps, exercises=exercises)
-        columns = {"": 5, _("lessons"): 45, _("minutes: read, gaps, exercises"): 25}
+        told = _("{reads} hours to read, {gaps} for the gaps, {exercises} for the exercises.")
+        columns = {"": 5, "lessons": 45, "minutes: read, gaps, exercises": 25}
         if route.meetings[0].in_class:
-            columns[_("in class")] = 45
+            columns["in class"] = 45
         rows = [
-            [[nodes.Text(str(number))], *cells(meeting, lessons)]
+            [[caption(str(number))], *self.cells(meeting)]
             for number, meeting in enumerate(route.meetings, start=1)
         ]
         return [
-            nodes.paragraph("", f"{_(route.for_whom)} {told}."),
+            nodes.paragraph("", route.for_whom),
+            caption(told.format(reads=reads, gaps=gaps, exercises=exercises)),
             table(columns, rows, "paths"),
             *questions(route),
         ]
 
-
-def cells(meeting: Meeting, lessons: dict[str, Step]) -> Iterator[Cell]:
-    """Yield the cells of one meeting."""
-    titles, times = nodes.line_block(), nodes.line_block()
-    for step in (lessons[name] for name in meeting.lessons):
-        titles += nodes.line("", "", link(step.docname, f"{step.number} {step.name}"))
-        times += nodes.line("", ", ".join(map(str, minutes(step))))
-    yield [titles]
-    yield [times]
-    if meeting.in_class:
-        yield [nodes.Text(_(meeting.in_class))]
+    def cells(self, meeting: Meeting) -> Iterator[Cell]:
+        """Yield the cells of one meeting; titles and minutes are no messages of this page."""
+        titles, times = nodes.line_block(), nodes.line_block()
+        for step in (by_name()[name] for name in meeting.lessons):
+            here = replace(step, title=translated(self.env.app, step.docname, step.title))
+            titled = link(step.docname, f"{step.number} {here.name}")
+            titles += nodes.line("", "", titled, translatable=False)
+            times += nodes.line("", ", ".join(map(str, minutes(step))), translatable=False)
+        yield [titles]
+        yield [times]
+        if meeting.in_class:
+            yield [nodes.Text(meeting.in_class)]
 
 
 def questions(route: Route) -> Iterator[nodes.Node]:
     """Yield a question of each meeting for the exam; its answer is folded."""
     for number, meeting in enumerate(route.meetings, start=1):
         if meeting.question:
-            yield nodes.paragraph("", f"{number}. {_(meeting.question)}")
-            summary, answer = escape(_("Answer")), escape(_(meeting.answer))
-            folded = f"<details><summary>{summary}</summary><p>{answer}</p></details>"
-            yield nodes.raw("", folded, format="html")
+            yield nodes.paragraph("", f"{number}. {meeting.question}")
+            yield nodes.raw("", "<details><summary>Answer</summary>", format="html")
+            yield nodes.paragraph("", meeting.answer)
+            yield nodes.raw("", "</details>", format="html")
 
 
 def show(app: Sphinx, document: nodes.document) -> None:
@@ -107,7 +114,7 @@ def show(app: Sphinx, document: nodes.document) -> None:
     for number, route in enumerate(lying):
         after = route.lessons[route.lessons.index(here) + 1 :]
         paragraph += nodes.Text(" · " if number else "")
-        paragraph += link(PAGE, _(route.title))
+        paragraph += link(PAGE, translated(app, PAGE, route.title))
         if after:
             step = lessons[after[0]]
             paragraph += nodes.Text(" → ")

@@ -48,7 +48,7 @@ class Layer(nn.Module):
     def __init__(self, model: str) -> None:
         super().__init__()
         number, width, k, self.loss, self.step = MODELS[model]
-        self.page = " of " in model and "lines" not in model  # the router reads 27 zeros as well
+        self.page = model.startswith(("one of ", "eight of "))  # the router reads 27 zeros as well
         self.both = self.page or model.startswith("reads both")
         self.router = Router(54 if self.page else 27, number, k, None)
         self.router.requires_grad_("frozen" not in model)

@@ -59,14 +59,15 @@ class Engine {
     const plain = { ...way, change: noChange(), instead: [] };
     const searches = [[name, { ...way, change }], ...(isChanged(change) ? [[name, plain]] : []),
       ...others.map((other) => [other, plain])];
+    const read = readOf(this.models.get(name), text);
     const found = [];
     for (const [each, asked] of searches) {
       const model = this.models.get(each);
-      const { ids } = readOf(model, text);
+      const { ids } = each === name ? read : readOf(model, text);
       found.push(ids.length ? await translated(model, ids, asked, goesOn) : null);
       if (turn !== this.turn) return null;
     }
-    const { unknown, cut } = readOf(this.models.get(name), text);
+    const { unknown, cut } = read;
     const [now, before] = [found.shift(), isChanged(change) ? found.shift() : null];
     return { unknown, cut, now, before, others: found.map((each, i) => ({ name: others[i], ...each })) };
   }
