@@ -65,9 +65,9 @@ class PathDirective(SphinxDirective):
         every = [minutes(lessons[name]) for name in route.lessons]
         reads, gaps, exercises = (round(sum(column) / 60) for column in zip(*every, strict=True))
         told = _("{reads} hours to read, {gaps} for the gaps, {exercises} for the exercises.")
-        columns = {"": 5, "lessons": 45, "minutes: read, gaps, exercises": 25}
+        columns = {"": 5, _("lessons"): 45, _("minutes: read, gaps, exercises"): 25}
         if route.meetings[0].in_class:
-            columns["in class"] = 45
+            columns[_("in class")] = 45
         rows = [
             [[caption(str(number))], *self.cells(meeting)]
             for number, meeting in enumerate(route.meetings, start=1)
@@ -90,7 +90,9 @@ class PathDirective(SphinxDirective):
         yield [titles]
         yield [times]
         if meeting.in_class:
-            yield [nodes.Text(meeting.in_class)]
+            message = nodes.paragraph("", meeting.in_class)
+            self.set_source_info(message)  # inside a table it would have none, and be no message
+            yield [message]
 
 
 def questions(route: Route) -> Iterator[nodes.Node]:
