@@ -118,14 +118,16 @@ def translated(app: Sphinx, page: str, message: str) -> str:
 
 
 def finish_page(app: Sphinx, document: nodes.document) -> None:
-    """Translate raw HTML, and say so where some of a page is in English."""
+    """Translate raw HTML, keep the places of a page, and say so where some of it is in English."""
     language = app.config.language
     if language == SOURCE:
         return
     for raw in document.findall(nodes.raw):
         html = SUMMARY.sub(lambda found: _(found[0]), raw.astext())
         raw.children = [nodes.Text(html)]
-    if app.env.metadata[app.env.docname][language] < 1:
+    page = app.env.metadata[app.env.docname]
+    page["myst_slugs"] = document.myst_slugs  # MyST noted those of the last translated title
+    if page[language] < 1:
         said = _("What is not translated yet on this page is shown in English.")
         section = next(document.findall(nodes.section))
         section.insert(1, nodes.paragraph("", said, classes=["in-english"]))
