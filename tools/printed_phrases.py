@@ -19,8 +19,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-from printed import BETWEEN, GAP, LABEL, TEXT, WORD, Phrases, core, template  # noqa: E402
+from printed import BETWEEN, GAP, LABEL, PROGRAM, TEXT, WORD, Phrases, core, template  # noqa: E402
 
+A_SENTENCE = 4
+"""A printed line with so few words of the workbook is one of its sentences, not a model's."""
 HEAD = re.compile(r"<th[^>]*>([^<>]+)</th>")
 
 
@@ -63,7 +65,7 @@ def known(codes: Iterator[str]) -> dict[str, str]:
 def of_the_workbook() -> dict[str, str]:
     """Return the phrases of what draws and shows."""
     folder = ROOT / "transformer_workbook"
-    files = [*folder.glob("notebook/*.py"), *folder.glob("chapters/*/figures.py")]
+    files = [*folder.glob("notebook/*.py"), *folder.glob("chapters/*/[fp]*.py")]  # figures, proofs
     return known(path.read_text(encoding="utf-8") for path in files)
 
 
@@ -75,23 +77,31 @@ def outputs(cell: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
             yield "text", ["".join(output["text"])]
         elif svg := data.get("image/svg+xml"):
             yield "svg", [unescape(found["said"]) for found in LABEL.finditer(svg)]
-        elif (html := data.get("text/html")) and "<script" not in html:
+        elif (html := data.get("text/html")) and not PROGRAM.search(html):
             yield "html", [unescape(text) for text in TEXT.findall(html)]
             yield "head", [unescape(text) for text in HEAD.findall(html)]
+
+
+def said(phrases: Phrases, phrase: str) -> Iterator[str]:
+    """Yield the messages that a phrase is made of, and those in their places."""
+    for message, found in phrases.find(phrase):
+        yield message
+        for value in found.groups():
+            yield from said(phrases, value)
 
 
 def messages(notebook: dict[str, Any]) -> Iterator[str]:
     """Yield the messages of a page's outputs."""
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     own = known("".join(cell["source"]) for cell in cells)
-    on_page, drawn = Phrases(own), Phrases(of_the_workbook() | own)
+    sentences = {m: m for m in of_the_workbook() if len(WORD.findall(m)) >= A_SENTENCE}
+    on_page, drawn = Phrases(sentences | own), Phrases(of_the_workbook() | own)
     for kind, texts in chain.from_iterable(map(outputs, cells)):
         for phrase in chain.from_iterable(map(phrases, texts)):
             if kind == "head":
                 yield core(template(phrase))
             else:
-                for message, _ in (on_page if kind == "text" else drawn).find(phrase):
-                    yield message
+                yield from said((on_page if kind == "text" else drawn), phrase)
 
 
 def all_messages() -> Iterator[tuple[str, str]]:

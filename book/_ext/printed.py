@@ -31,6 +31,7 @@ BETWEEN = re.compile(r"(\s*[,:;|→]\s+)")
 AROUND = re.compile(r"((?:\{\}|[^\w{}])*)(.*?)((?:\{\}|[^\w{}])*)", re.DOTALL)
 PLACE = re.compile(r"\{\}")
 
+PROGRAM = re.compile('<script|class="highlight')
 TEXT = re.compile(r"(?<=>)[^<>]+(?=<)")
 LABEL = re.compile(
     r"<!-- (?P<said>[^>]*?) -->\s*"
@@ -75,33 +76,36 @@ class Phrases:
     def __init__(self, said: Mapping[str, str], whole: Mapping[str, str] = MappingProxyType({})):
         self.said = {**whole, **said}
         self.pieces = said.keys()
-        by_length = sorted(filter(PLACE.search, said), key=lambda m: len(PLACE.sub("", m)))
-        self.patterns = [(_pattern(message), message) for message in reversed(by_length)]
+        patterns = {message: _pattern(message) for message in filter(PLACE.search, said)}
+        by_length = sorted(patterns, key=lambda message: len(PLACE.sub("", message)), reverse=True)
+        self.patterns = {message: patterns[message] for message in by_length}
 
-    def find(self, phrase: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the messages that a phrase is made of, each with what stands in its places."""
-        if phrase in self.said:
-            yield phrase, ()
-            return
-        for pattern, message in self.patterns:
-            if found := pattern.fullmatch(phrase):
-                yield message, found.groups()
-                return
+    def find(self, phrase: str) -> Iterator[tuple[str, re.Match[str]]]:
+        """Yield the messages that a phrase is made of, each with where it stands."""
         inner = core(template(phrase))
-        if inner in self.said and "{" not in inner:
-            yield inner, ()
+        if phrase in self.said:
+            yield phrase, re.fullmatch(re.escape(phrase), phrase)
             return
-        for part in dict.fromkeys(core(piece) for piece in BETWEEN.split(template(phrase))):
-            if part in self.pieces and "{" not in part:
-                yield part, ()
+        for message, pattern in self.patterns.items():
+            if found := pattern.search(phrase) if message == inner else pattern.fullmatch(phrase):
+                yield message, found
+                return
+        parts = [part for part in map(core, BETWEEN.split(template(phrase))) if WORD.search(part)]
+        if inner in self.said:
+            parts = [inner]
+        elif not self.pieces >= set(parts):  # half a sentence would be worse than none
+            return
+        for part in dict.fromkeys(parts):
+            whole = rf"(?<!\w){re.escape(part)}(?!\w)"
+            yield from ((part, found) for found in re.finditer(whole, phrase))
 
     def phrase(self, phrase: str) -> str:
         """Say one phrase."""
-        for message, values in self.find(phrase):
-            if values:
-                return self.said[message].format(*[self.said.get(v, v) for v in values])
-            whole = re.escape(message)
-            phrase = re.sub(rf"(?<!\w){whole}(?!\w)", lambda _, m=message: self.said[m], phrase)
+        found = sorted(self.find(phrase), key=lambda one: one[1].start(), reverse=True)
+        for message, place in found:
+            values = map(self.phrase, place.groups())
+            said = self.said[message].format(*values) if place.groups() else self.said[message]
+            phrase = phrase[: place.start()] + said + phrase[place.end() :]
         return phrase
 
     def say(self, text: str) -> str:
@@ -180,7 +184,7 @@ def speak(app: Sphinx, document: nodes.document) -> None:
         for block in output.findall(nodes.literal_block):
             _replace(block, phrases.say)
         for raw in output.findall(nodes.raw):
-            if raw["format"] == "html" and "<script" not in raw.astext():
+            if raw["format"] == "html" and not PROGRAM.search(raw.astext()):
                 _replace(raw, phrases.say_html)
         for image in output.findall(nodes.image):
             if image["uri"].endswith(".svg"):
