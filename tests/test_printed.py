@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from html import unescape
 from itertools import pairwise
@@ -34,17 +35,22 @@ def outputs(path: Path) -> Iterator[tuple[str, str]]:
                 yield kind, "".join(text)
 
 
+def lost(text: str, said: str) -> Counter[str]:
+    """Return the numbers of a text that are gone; of a word, "a tenth", there may be new ones."""
+    return Counter(DIGITS.findall(text)) - Counter(DIGITS.findall(said))
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_numbers_and_tags_of_every_output_stay(path: Path) -> None:
     phrases = Phrases(PRINTED)
     for kind, text in outputs(path):
         if kind == "text":
-            assert sorted(DIGITS.findall(phrases.say(text))) == sorted(DIGITS.findall(text))
+            assert lost(text, phrases.say(text)) == Counter()
             assert phrases.say(text).count("\n") == text.count("\n")
         elif kind == "text/html" and not PROGRAM.search(text):
             said = phrases.say_html(text)
             assert re.findall("<[^<>]*>", said) == re.findall("<[^<>]*>", text)
-            assert sorted(DIGITS.findall(unescape(said))) == sorted(DIGITS.findall(unescape(text)))
+            assert lost(unescape(text), unescape(said)) == Counter()
         elif kind == "image/svg+xml":
             figure = ElementTree.fromstring(phrases.say_svg(text))
             drawn = len(LABEL.findall(phrases.say_svg(text)))
@@ -58,6 +64,7 @@ def test_the_longest_message_that_fits_is_said_and_columns_stay_in_line() -> Non
     assert phrases.say("held out loss 0.5") == "검증 손실 0.5"
     assert phrases.say("loss 0.5, mean 3") == "손실 0.5, 평균 3"
     assert phrases.say("loss 0.5, median 3") == "loss 0.5, median 3"
+    assert phrases.say("mean: one, two") == "평균: one, two"
     assert phrases.say("3 of 4") == "4개 중 3개"
     assert phrases.say("in 12 runs, held out loss 0.5, %") == "in 12 runs, held out loss 0.5, %"
     assert Phrases({"of {} lines": "줄 {}개 중"}).say("2, of 9 lines, %") == "2, 줄 9개 중, %"

@@ -93,8 +93,8 @@ class Phrases:
         parts = [part for part in map(core, BETWEEN.split(template(phrase))) if WORD.search(part)]
         if inner in self.said:
             parts = [inner]
-        elif not self.pieces >= set(parts):  # half a sentence would be worse than none
-            return
+        elif not self.pieces >= set(parts):  # half a sentence is worse than none, a label is not
+            parts = [part for part in parts[:1] if part in self.pieces and f"{part}:" in phrase]
         for part in dict.fromkeys(parts):
             whole = rf"(?<!\w){re.escape(part)}(?!\w)"
             yield from ((part, found) for found in re.finditer(whole, phrase))
@@ -103,8 +103,11 @@ class Phrases:
         """Say one phrase."""
         found = sorted(self.find(phrase), key=lambda one: one[1].start(), reverse=True)
         for message, place in found:
-            values = map(self.phrase, place.groups())
-            said = self.said[message].format(*values) if place.groups() else self.said[message]
+            said = self.said[message]
+            if said == message:
+                continue
+            if place.groups():
+                said = said.format(*map(self.phrase, place.groups()))
             phrase = phrase[: place.start()] + said + phrase[place.end() :]
         return phrase
 
