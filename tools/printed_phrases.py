@@ -82,12 +82,12 @@ def outputs(cell: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
             yield "head", [unescape(text) for text in HEAD.findall(html)]
 
 
-def said(phrases: Phrases, phrase: str) -> Iterator[str]:
+def said(phrases: Phrases, inner: Phrases, phrase: str) -> Iterator[str]:
     """Yield the messages that a phrase is made of, and those in their places."""
     for message, found in phrases.find(phrase):
         yield message
         for value in found.groups():
-            yield from said(phrases, value)
+            yield from said(inner, inner, value)
 
 
 def messages(notebook: dict[str, Any]) -> Iterator[str]:
@@ -101,7 +101,7 @@ def messages(notebook: dict[str, Any]) -> Iterator[str]:
             if kind == "head":
                 yield core(template(phrase))
             else:
-                yield from said((on_page if kind == "text" else drawn), phrase)
+                yield from said(on_page if kind == "text" else drawn, drawn, phrase)
 
 
 def all_messages() -> Iterator[tuple[str, str]]:

@@ -29,6 +29,7 @@ GAP = re.compile(r"( {2,}|\s*\n\s*|\t)")
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])|\b(?:True|False)\b")
 BETWEEN = re.compile(r"(\s*[,:;|→]\s+)")
 AROUND = re.compile(r"((?:\{\}|[^\w{}])*)(.*?)((?:\{\}|[^\w{}])*)", re.DOTALL)
+SIGNS = re.compile(r"[^\w(\[\"']*")
 PLACE = re.compile(r"\{\}")
 
 PROGRAM = re.compile('<script|class="highlight')
@@ -86,9 +87,15 @@ class Phrases:
         if phrase in self.said:
             yield phrase, re.fullmatch(re.escape(phrase), phrase)
             return
+        after_a_sign = SIGNS.match(phrase).end()
         for message, pattern in self.patterns.items():
-            if found := pattern.search(phrase) if message == inner else pattern.fullmatch(phrase):
-                yield message, found
+            fits = (
+                pattern.search(phrase)
+                if message == inner
+                else pattern.fullmatch(phrase) or pattern.fullmatch(phrase, after_a_sign)
+            )
+            if fits:
+                yield message, fits
                 return
         parts = [part for part in map(core, BETWEEN.split(template(phrase))) if WORD.search(part)]
         if inner in self.said:
