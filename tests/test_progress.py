@@ -1,6 +1,7 @@
 """Progress: a small file beside the notebook remembers what was passed."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -43,6 +44,14 @@ def test_a_verdict_is_remembered_and_what_was_right_stays_so(notebook: Path) -> 
     exercises.count_tokens(right)
     exercises.count_tokens(lambda ids: ids.sum())
     assert json.loads((notebook / FILE).read_text()) == {"count_tokens": "right"}
+    assert [path.name for path in notebook.iterdir()] == [FILE.name]
+
+
+def test_two_notebooks_of_one_folder_lose_no_verdict(notebook: Path) -> None:
+    names = [f"exercise {number}" for number in range(40)]
+    with ThreadPoolExecutor(8) as notebooks:
+        list(notebooks.map(note_progress, names, ["right"] * 40))
+    assert read_progress() == dict.fromkeys(names, "right")
     assert [path.name for path in notebook.iterdir()] == [FILE.name]
 
 

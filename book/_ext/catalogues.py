@@ -13,8 +13,9 @@ from babel.messages.pofile import read_po
 from contents import entries
 from editions import TRANSLATED
 
-# What a message has beside words: formulas, code, roles with their targets, addresses, tags.
-KEPT = re.compile(r"\$[^$]+\$|\{[a-z:]+\}`[^`]*`|`[^`]+`|\]\([^)]*\)|<[^<>]*>|https?://\S+")
+# What a message has beside words: formulas, code, roles with their targets, addresses, tags, and
+# places for values.
+KEPT = re.compile(r"\$[^$]+\$|\{[a-z:]+\}`[^`]*`|`[^`]+`|\]\([^)]*\)|<[^<>]*>|https?://\S+|\{\w+\}")
 NAMES = 5
 """So many words may be a name or a term, which stays as it is."""
 

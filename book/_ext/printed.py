@@ -80,6 +80,7 @@ class Phrases:
         patterns = {message: _pattern(message) for message in filter(PLACE.search, said)}
         by_length = sorted(patterns, key=lambda message: len(PLACE.sub("", message)), reverse=True)
         self.patterns = {message: patterns[message] for message in by_length}
+        self.longest = {message: max(PLACE.split(message), key=len) for message in by_length}
 
     def find(self, phrase: str) -> Iterator[tuple[str, re.Match[str]]]:
         """Yield the messages that a phrase is made of, each with where it stands."""
@@ -89,6 +90,8 @@ class Phrases:
             return
         after_a_sign = SIGNS.match(phrase).end()
         for message, pattern in self.patterns.items():
+            if self.longest[message] not in phrase:
+                continue
             fits = (
                 pattern.search(phrase)
                 if message == inner

@@ -1,7 +1,12 @@
 """Progress: which exercises a reader has passed, in a small file beside the notebook."""
 
 import json
+import os
+from hashlib import sha256
 from pathlib import Path
+from tempfile import gettempdir
+
+from filelock import FileLock
 
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.run.files import write_atomically
@@ -31,12 +36,17 @@ def read_progress(file: Path = FILE) -> dict[str, str]:
 
 
 def note_progress(name: str, state: str, file: Path = FILE) -> None:
-    """Store a verdict, if this is a notebook. An exercise that was right stays so."""
+    """Store a verdict, if this is a notebook. An exercise that was right stays so.
+
+    Two notebooks of one folder wait for each other, so that neither loses what the other noted.
+    """
     if not in_a_notebook():
         return
-    known = read_progress(file)
-    if known.get(name) not in ("right", state):
-        write_atomically(file, json.dumps(known | {name: state}, indent=1) + "\n")
+    digest = sha256(os.fsencode(file.resolve())).hexdigest()
+    with FileLock(Path(gettempdir(), f"annotated-transformer-{digest[:16]}.lock"), mode=0o666):
+        known = read_progress(file)
+        if known.get(name) not in ("right", state):
+            write_atomically(file, json.dumps(known | {name: state}, indent=1) + "\n")
 
 
 def in_a_notebook() -> bool:
