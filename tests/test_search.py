@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from contents import entries
 from playwright.sync_api import Browser, Page, expect
 
 from browser import DARKENED, LOOKS, VIEWS, inaccessible, serve, violations
@@ -28,23 +29,85 @@ QUERIES = {
     "laboratory": ["laboratory"],
     "licences": ["licence"],
 }
-LARGEST = 150_000
+# The forms of a verb that is made of a noun, particles, spaces that are left out, what is misspelt in
+# one or two letters, English terms in Hangul, first consonants.
+KOREAN_QUERIES = {
+    "01_tokens_and_batches": [
+        "토큰화된",
+        "소프트맥스",
+        "소프트멕쓰",
+        "임배딩",
+        "엠베딩",
+        "베치",
+        "ㅌㅋ",
+    ],
+    "02_seq2seq": ["인코더에서", "인코드", "인코더처럼", "ㅇㅋㄷ"],
+    "03_bahdanau": ["어텐션을", "어텐숀", "어탠션", "attenton"],
+    "05_self_attention": ["셀프 어텐션은", "셀프어텐션", "셀프어탠션", "ㅅㅍㅇㅌㅅ", "ㅅㅍ ㅇㅌㅅ"],
+    "06_multi_head_attention": ["헤드가", "멀티해드", "멀티헤드 어텐션", "multi-head attention"],
+    "07_positional_encoding": ["인코딩하는", "인코딩된", "포지셔날", "위치인코딩"],
+    "08_masking": ["마스킹하기", "마스킹했다", "마스킹합니다", "마스킹된", "마스킹"],
+    "11_layers": ["층", "층의", "드랍아웃", "잔차연결", "layer normalisation"],
+    "12_transformer": ["트랜스포머", "트렌스포머", "트렌스포며", "트랜스", "ㅌㄹㅅㅍㅁ"],
+    "13_training": [
+        "학습시키기",
+        "학습시켰다",
+        "학습하는",
+        "학습된",
+        "옵티마이져",
+        "학습률스케줄",
+        "아담",
+    ],
+    "14_decoding": [
+        "디코딩합니다",
+        "디코딩했다",
+        "샘플링하면",
+        "샘플링할",
+        "빔서치",
+        "beam serach",
+    ],
+    "15_translation": ["번역했다", "번역하는", "번역합니다", "번역시키다", "번역되지"],
+    "19_rotary_positions": ["로프", "RoPE"],
+    "21_real_weights": ["버트"],
+    "25_from_predicting_to_following": ["미세조정하기", "미세 조정을"],
+    "28_preferences": ["로라", "LoRA", "선호하는"],
+}
+LARGEST = {"": 150_000, "ko": 240_000}
+
+
+def rows(queries: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """Each query beside its page."""
+    return [(page, query) for page, asked in queries.items() for query in asked]
+
+
+def opened(site: Path, browser: Browser) -> Iterator[Page]:
+    """The page of the search, opened as a file."""
+    with browser.new_page() as page:
+        page.goto(f"{(site / 'search.html').as_uri()}?q=attention")
+        expect(page.locator(".found a").first).to_contain_text("Bahdanau")
+        yield page
 
 
 @pytest.fixture(scope="module")
 def search(site: Path, browser: Browser) -> Iterator[Page]:
-    """The page of the search, opened as a file."""
-    with browser.new_page() as page:
-        page.goto(f"{(site / 'search.html').as_uri()}?q=attention")
-        expect(page.locator(".found a").first).to_contain_text("Bahdanau attention")
-        yield page
+    yield from opened(site, browser)
 
 
-@pytest.mark.parametrize(("page", "query"), [(page, q) for page in QUERIES for q in QUERIES[page]])
-def test_the_page_that_one_means_is_first(search: Page, page: str, query: str) -> None:
+@pytest.fixture(scope="module")
+def korean_search(korean: Path, browser: Browser) -> Iterator[Page]:
+    yield from opened(korean, browser)
+
+
+def leads(search: Page, query: str, page: str) -> None:
+    """Check that a query finds a page, or a section of it, first."""
     search.fill("article input", query)
     address = re.compile(rf"/book/{page}\.html(#.*)?$")
     expect(search.locator(".found a").first).to_have_attribute("href", address)
+
+
+@pytest.mark.parametrize(("page", "query"), rows(QUERIES))
+def test_the_page_that_one_means_is_first(search: Page, page: str, query: str) -> None:
+    leads(search, query, page)
     for said in search.locator(".found li p").all_text_contents():
         assert re.fullmatch(r"(.+: )?[A-Z“(].*[.?!][”)]*|", said)
     for link in search.locator(".found a").all():
@@ -53,10 +116,50 @@ def test_the_page_that_one_means_is_first(search: Page, page: str, query: str) -
         assert not found.fragment or f'id="{found.fragment}"' in html
 
 
-@pytest.mark.parametrize("query", ["가나다라마바사", "(", "√", "?"])
-def test_a_word_that_is_nowhere_or_a_sign_is_not_found(search: Page, query: str) -> None:
+@pytest.mark.parametrize(("page", "query"), rows(KOREAN_QUERIES))
+def test_the_page_that_one_means_is_first_in_korean(
+    korean_search: Page, page: str, query: str
+) -> None:
+    leads(korean_search, query, page)
+
+
+def test_first_consonants_find_every_lesson(korean: Path, korean_search: Page) -> None:
+    """Those of its name, where that is all Hangul, in the order of Unicode."""
+    names = {}
+    for entry in entries():
+        if entry.is_numbered:
+            html = (korean / f"{entry.name}.html").read_text(encoding="utf-8")
+            title = re.search(r"<title>(.*?)(?::| &#8212;)", html)[1].replace(" ", "")
+            if re.fullmatch("[가-힣]{2,}", title):
+                names[title] = entry.name.removeprefix("book/")
+    assert len(names) > 14
+    for name, page in names.items():
+        first = ((ord(syllable) - ord("가")) // 588 for syllable in name)
+        leads(
+            korean_search, "".join("ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"[n] for n in first), page
+        )
+
+
+@pytest.mark.parametrize("query", ["가나다라마바사", "ㅋㅋㅋㅋㅋ", "zyxwvuts"])
+def test_a_word_that_is_nowhere_is_not_found(search: Page, query: str) -> None:
     search.fill("article input", query)
     expect(search.get_by_role("status")).to_have_text("Pages found: 0")
+
+
+@pytest.mark.parametrize("query", ["a", "K", "1", "ㅌ", "ㅏ", "(", "√", "?", "...", "—"])
+def test_a_single_sign_finds_nothing_and_is_told_why(
+    search: Page, korean_search: Page, query: str
+) -> None:
+    for page, why in ((search, "type a word."), (korean_search, "단어를 입력해 주세요.")):
+        page.fill("article input", query)
+        expect(page.get_by_role("status")).to_contain_text(why)
+        expect(page.locator(".found a")).to_have_count(0)
+
+
+@pytest.mark.parametrize("edition", LARGEST)
+def test_the_index_is_small(site: Path, edition: str) -> None:
+    if (site / edition).is_dir():
+        assert (site / edition / "_static" / "search_index.js").stat().st_size < LARGEST[edition]
 
 
 def test_the_keys_lead_from_any_page_to_what_is_found(site: Path, browser: Browser) -> None:
@@ -71,7 +174,7 @@ def test_the_keys_lead_from_any_page_to_what_is_found(site: Path, browser: Brows
         expect(page.locator("dialog .found a").first).to_contain_text("Bahdanau")
         # Faces stay for every page, and are counted with them.
         asked = [response for response in fetched if not response.url.endswith(".woff2")]
-        assert sum(len(response.body()) for response in asked) < LARGEST
+        assert sum(len(response.body()) for response in asked) < LARGEST[""]
         assert inaccessible(page) == []
         page.emulate_media(color_scheme="dark")
         page.evaluate(DARKENED)

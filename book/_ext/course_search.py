@@ -1,7 +1,8 @@
 """The search: a small index of titles, headings, sentences and terms, and the page of its results.
 
-Of each section it also has the words that no other section says as often. It is a script, since a
-page that is opened as a file can load nothing else; ``course_search.js`` ranks what it has.
+Of each section it also has the words that no other section says as often, one form of each. It is a
+script, since a page that is opened as a file can load nothing else; ``course_search.js`` ranks what
+it has.
 """
 
 import json
@@ -27,7 +28,7 @@ LEFT_OUT = {
 }  # fmt: skip
 
 # What words end in, in Hangul letter by letter: a plural, particles, and the verb that is made of a
-# noun (번역했다, 학습시키기; but 결합 and 강화학 are nouns). Python and JavaScript read it alike.
+# noun (번역했다, 학습시키기; but 집합 and 언어학 are nouns). Python and JavaScript read it alike.
 ENDINGS = (
     "(?<=...)(?:e|e?s|e?d|ings?"
     "|(?:은|는|이|가|을|를|의|에|에서|에게|으로|로|와|과|도|만|란|이란|부터|까지|처럼|마다|보다|입니다)+"

@@ -23,18 +23,19 @@
     return asked.length > 2 && word.startsWith(asked) ? 0.6 : 0;
   }
 
-  // Whether one word becomes the other by so many steps: a letter goes, comes, is another one, or changes
-  // places with the next.
+  // Whether one word becomes the other by so many steps: a letter goes, comes, is another one, or has
+  // changed places with the next.
   function isWithin(steps, a, b) {
     let same = 0;
     while (same < a.length && a[same] === b[same]) same++;
     const [c, d] = [a.slice(same), b.slice(same)];
     if (!steps || c === d) return c === d;
-    const swapped = d.length > 1 && c.startsWith(d[1] + d[0]);
-    return [[1, 0], [0, 1], [1, 1], swapped ? [2, 2] : [1, 1]].some(([m, n]) => isWithin(steps - 1, c.slice(m), d.slice(n)));
+    const ways = [[1, 0], [0, 1], [1, 1]];
+    if (d.length > 1 && c.startsWith(d[1] + d[0])) ways.push([2, 2]);
+    return ways.some(([m, n]) => isWithin(steps - 1, c.slice(m), d.slice(n)));
   }
 
-  // Whether a word was meant by what was asked: of four letters, one may be wrong.
+  // Whether a word was meant by what was asked: one letter of four may be wrong.
   const isNear = (most) => (word, asked) =>
     isWithin(Math.min(most, Math.floor(Math.min(word.length, asked.length) / 4)), word, asked);
 
@@ -76,15 +77,16 @@
   const slug = (heading) =>
     plain(heading).replace(/[^\0-\x7f]/g, "").replace(/[^a-z0-9]+/g, "-").replace(/^[-\d]+|-+$/g, "");
 
-  // The pages that answer a query, the best first. A near miss counts only where nothing fits.
+  // The pages that answer a query, the best first. A near miss counts only where nothing fits: first of
+  // a word in a title or of a term.
   function find({ pages, postings, names, said, titled }, query) {
     const found = pages.map(([, , , places]) => ({ score: 0, named: 0, places: places.map(() => 0) }));
     const whole = joined(query);
     if (!isEnough(whole)) return [];
     for (const asked of new Set([...wordsOf(query), whole])) {
-      const ways = [[said, fit], [titled, isNear(1)], [titled, isNear(2)], [said, isNear(1)]];
-      const answers = ([words, test]) => words.filter((word) => test(word, asked));
-      const words = ways.reduce((found, way) => (found.length ? found : answers(way)), []);
+      let words;
+      for (const [among, test] of [[said, fit], [titled, isNear(1)], [titled, isNear(2)], [said, isNear(1)]])
+        if ((words = among.filter((word) => test(word, asked))).length) break;
       const best = new Map();
       for (const word of words)
         for (const { page, place, weight, says } of postings.get(word)) {
