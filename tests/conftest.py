@@ -124,3 +124,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if build.returncode:
         pytest.fail(f"the book does not build:\n{build.stderr}", pytrace=False)
     return output / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def korean(site: Path) -> Path:
+    """The Korean site, where it was built (`make book LANGUAGE=ko`)."""
+    if not (site / "ko").is_dir():
+        pytest.skip("only the English site was built")
+    return site / "ko"

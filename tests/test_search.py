@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from contents import entries
 from playwright.sync_api import Browser, Page, expect
 
 from browser import DARKENED, LOOKS, VIEWS, inaccessible, serve, violations
@@ -28,23 +29,66 @@ QUERIES = {
     "laboratory": ["laboratory"],
     "licences": ["licence"],
 }
+# Verbs that are made of a noun, particles, words without a space, one or two wrong letters, English
+# terms in Hangul, first consonants.
+KOREAN_QUERIES = {
+    "01_tokens_and_batches": ["소프트맥스", "소프트멕쓰", "임배딩", "베치", "퍼플렉시티", "ㅌㅋ"],
+    "02_seq2seq": ["인코더에서", "인코드", "인코더처럼", "ㅇㅋㄷ"],
+    "03_bahdanau": ["어텐션을", "어텐숀", "어탠션", "attenton"],
+    "05_self_attention": ["셀프 어텐션은", "셀프어탠션", "ㅅㅍㅇㅌㅅ", "ㅅㅍ ㅇㅌㅅ"],
+    "06_multi_head_attention": ["헤드가", "멀티해드", "멀티헤드 어텐션", "multi-head attention"],
+    "07_positional_encoding": ["인코딩하는", "인코딩된", "포지셔날", "위치인코딩"],
+    "08_masking": ["마스킹하기", "마스킹했다", "마스킹합니다", "마스킹된", "마스킹"],
+    "11_layers": ["층", "층의", "드랍아웃", "잔차연결", "layer normalisation"],
+    "12_transformer": ["트랜스포머", "트렌스포머", "트렌스포며", "트랜스", "ㅌㄹㅅㅍㅁ"],
+    "13_training": ["학습시키기", "학습시켰다", "학습된", "옵티마이져", "학습률스케줄"],
+    "14_decoding": ["디코딩합니다", "샘플링하면", "샘플링할", "빔서치", "beam serach"],
+    "15_translation": ["번역했다", "번역하는", "번역합니다", "번역되지", "토큰화하기"],
+    "19_rotary_positions": ["로프", "RoPE"],
+    "21_real_weights": ["버트"],
+    "22_what_a_token_costs": ["라마"],
+    "25_from_predicting_to_following": ["미세조정하기", "미세 조정을"],
+    "28_preferences": ["로라", "LoRA", "선호하는"],
+    "further/13_training": ["아담"],
+}
+FIRST_CONSONANTS = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
 LARGEST = 150_000
+LARGEST_KOREAN = 250_000  # a syllable of Hangul has three bytes
+
+
+def rows(queries: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """Each query beside its page."""
+    return [(page, query) for page, asked in queries.items() for query in asked]
+
+
+def opened(site: Path, browser: Browser) -> Iterator[Page]:
+    """The page of the search, opened as a file."""
+    with browser.new_page() as page:
+        page.goto(f"{(site / 'search.html').as_uri()}?q=attention")
+        expect(page.locator(".found a").first).to_contain_text("Bahdanau")
+        yield page
 
 
 @pytest.fixture(scope="module")
 def search(site: Path, browser: Browser) -> Iterator[Page]:
-    """The page of the search, opened as a file."""
-    with browser.new_page() as page:
-        page.goto(f"{(site / 'search.html').as_uri()}?q=attention")
-        expect(page.locator(".found a").first).to_contain_text("Bahdanau attention")
-        yield page
+    yield from opened(site, browser)
 
 
-@pytest.mark.parametrize(("page", "query"), [(page, q) for page in QUERIES for q in QUERIES[page]])
-def test_the_page_that_one_means_is_first(search: Page, page: str, query: str) -> None:
+@pytest.fixture(scope="module")
+def korean_search(korean: Path, browser: Browser) -> Iterator[Page]:
+    yield from opened(korean, browser)
+
+
+def leads(search: Page, query: str, page: str) -> None:
+    """Check that a query finds a page, or a section of it, first."""
     search.fill("article input", query)
     address = re.compile(rf"/book/{page}\.html(#.*)?$")
     expect(search.locator(".found a").first).to_have_attribute("href", address)
+
+
+@pytest.mark.parametrize(("page", "query"), rows(QUERIES))
+def test_the_page_that_one_means_is_first(search: Page, page: str, query: str) -> None:
+    leads(search, query, page)
     for said in search.locator(".found li p").all_text_contents():
         assert re.fullmatch(r"(.+: )?[A-Z“(].*[.?!][”)]*|", said)
     for link in search.locator(".found a").all():
@@ -53,10 +97,46 @@ def test_the_page_that_one_means_is_first(search: Page, page: str, query: str) -
         assert not found.fragment or f'id="{found.fragment}"' in html
 
 
-@pytest.mark.parametrize("query", ["가나다라마바사", "(", "√", "?"])
-def test_a_word_that_is_nowhere_or_a_sign_is_not_found(search: Page, query: str) -> None:
+@pytest.mark.parametrize(("page", "query"), rows(KOREAN_QUERIES))
+def test_the_page_that_one_means_is_first_in_korean(
+    korean_search: Page, page: str, query: str
+) -> None:
+    leads(korean_search, query, page)
+
+
+def test_first_consonants_find_every_lesson(korean: Path, korean_search: Page) -> None:
+    """Those of its name, where that is all Hangul; Unicode has 588 syllables for each."""
+    names = {}
+    for entry in entries():
+        if entry.is_numbered:
+            html = (korean / f"{entry.name}.html").read_text(encoding="utf-8")
+            title = re.search(r"<title>(?:\d+\. )?(.*?)(?::| &#8212;)", html)[1].replace(" ", "")
+            if re.fullmatch("[가-힣]{2,}", title):
+                names[title] = entry.name.removeprefix("book/")
+    assert len(names) > 14
+    for name, page in names.items():
+        first = (FIRST_CONSONANTS[(ord(syllable) - ord("가")) // 588] for syllable in name)
+        leads(korean_search, "".join(first), page)
+
+
+@pytest.mark.parametrize("query", ["가나다라마바사", "ㅋㅋㅋㅋㅋ", "zyxwvuts"])
+def test_a_word_that_is_nowhere_is_not_found(search: Page, query: str) -> None:
     search.fill("article input", query)
     expect(search.get_by_role("status")).to_have_text("Pages found: 0")
+
+
+@pytest.mark.parametrize("query", ["a", "K", "1", "ㅌ", "ㅏ", "(", "√", "?", "...", "—"])
+def test_a_single_sign_finds_nothing_and_is_told_why(
+    search: Page, korean_search: Page, query: str
+) -> None:
+    for page, why in ((search, "type a word."), (korean_search, "단어를 입력해 주세요.")):
+        page.fill("article input", query)
+        expect(page.get_by_role("status")).to_contain_text(why)
+        expect(page.locator(".found a")).to_have_count(0)
+
+
+def test_the_korean_index_is_small(korean: Path) -> None:
+    assert (korean / "_static" / "search_index.js").stat().st_size < LARGEST_KOREAN
 
 
 def test_the_keys_lead_from_any_page_to_what_is_found(site: Path, browser: Browser) -> None:

@@ -1,15 +1,16 @@
 """The search: a small index of titles, headings, sentences and terms, and the page of its results.
 
-Of each section it also has the words that no other section says as often. It is a script, since a
-page that is opened as a file can load nothing else; ``course_search.js`` ranks what it has.
+Of each section it also has the words that no other section says as often, one form of each. It is a
+script, since a page that is opened as a file can load nothing else; ``course_search.js`` ranks what
+it has.
 """
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from contents import entries
 from docutils import nodes
@@ -25,6 +26,15 @@ LEFT_OUT = {
     "the-question", "one-picture", "so-in-practice", "exercises", "more-exercises",
     "common-pitfalls", "glossary", "further-reading", "next",
 }  # fmt: skip
+
+# What words end in, in Hangul letter by letter: a plural, particles, and the verb that is made of a
+# noun (번역했다, 학습시키기; but 집합 and 언어학 are nouns). Python and JavaScript read it alike.
+ENDINGS = (
+    "(?<=...)(?:e|e?s|e?d|ings?"
+    "|(?:은|는|이|가|을|를|의|에|에서|에게|으로|로|와|과|도|만|란|이란|부터|까지|처럼|마다|보다|입니다)+"
+    r"|(?:하(?![\u11a8\u11bc]|\u11b8(?!니|시))|해|되|돼|시키|시켜).*)$"
+)
+ENDING = re.compile(normalize("NFKD", ENDINGS))
 
 FORM = """<h1>{title}</h1><form class="bd-search d-flex align-items-center" action="search.html">
 <i class="fa-solid fa-magnifying-glass"></i><input type="search" class="form-control" name="q"
@@ -77,14 +87,16 @@ def index(app: Sphinx) -> dict[str, Any]:
         pages.append((app.builder.get_target_uri(entry.name), part, weight, places))
         prose.append(page.astext())
         for place, (_anchor, _heading, said) in zip(places, found, strict=True):
-            words = re.findall(EDITIONS[language].word, said.replace("_", "").lower())
-            for word, times in Counter(words).items():
-                if times * weight**3 > most.get(word, (0,))[0]:
-                    most[word] = times * weight**3, place
+            forms: dict[str, list[str]] = {}
+            for word in re.findall(EDITIONS[language].word, said.replace("_", "").lower()):
+                forms.setdefault(ENDING.sub("", normalize("NFKD", word)), []).append(word)
+            for stem, words in forms.items():
+                if len(words) * weight**3 > most.get(stem, (0,))[0]:
+                    most[stem] = len(words) * weight**3, min(words, key=len), place
         for row in page.findall(nodes.row):
             lesson = number - entry.name.startswith("book/further/")  # which stands before it
             home.setdefault(" · ".join(map(text, row[:2])), lesson)
-    for word, (_times, place) in most.items():
+    for _times, word, place in most.values():
         if word not in " ".join(place).lower():
             place[3:] = [" ".join([*place[3:], word])]
     terms = []
@@ -95,7 +107,7 @@ def index(app: Sphinx) -> dict[str, Any]:
             uses = [len(re.findall(rf"(?i)\b{name}s?\b", page)) for page in prose]
             home[term] = max(range(len(uses)), key=lambda n: uses[n] * pages[n][2] ** 3)
         terms.append((home[term], term, first_sentence(text(item[-1]), language)))
-    return {"pages": pages, "terms": terms}
+    return {"endings": ENDINGS, "pages": pages, "terms": terms}
 
 
 def search_page(_app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:

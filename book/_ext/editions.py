@@ -29,7 +29,7 @@ class Edition:
     """The characters of its own, as a regular expression: a translation has at least one."""
     between: str = r"\n|(?<=[.?!])\s+(?=[A-Z“(])"
     """What stands between two sentences."""
-    sentence: str = rf"(?=.{{30,170}}$)[A-Z“(]{SHOWN}"
+    sentence: str = rf"(?=.{{30,140}}$)[A-Z“(]{SHOWN}"
     """A sentence of which the search shows that a page begins with it."""
     word: str = r"[^\W\d]{4,}"
     """A word that is worth looking for."""

@@ -7,49 +7,59 @@
   // Hangul is compared as it is typed, letter by letter: 어테 begins 어텐션, and 어탠션 has one wrong letter.
   const plain = (text) => text.normalize("NFKD").toLowerCase().replace(/[\u0300-\u036f]/g, "");
   const wordsOf = (text) => plain(text).match(/[\p{L}\p{N}]+/gu) ?? [];
-  const particles = plain("은|는|이|가|을|를|의|에|에서|에게|으로|로|와|과|도|만|란|이란|부터|까지");
-  // A verb that is made of a noun: 번역했다, 학습시키기, 마스킹하는.
-  const verb = plain("하|해|되|돼|시키|시켜");
-  const ending = new RegExp(`(?<=^...+)(e?s|e?d|ings?|(${particles})+|(${verb})\\p{L}*)$`, "u");
+  const joined = (text) => wordsOf(text).join("");
+  const isEnough = (whole) => whole.length > 1; // 층 has three letters
+  let ending; // of the words of the book and of a query: the index tells it
   const stem = (word) => word.replace(ending, "");
+  const isInitials = (word) => /^[\u1100-\u1112]+$/.test(word);
 
-  // How well a word answers what was asked: it is the same, but for an ending, or begins so.
+  // How well a word answers what was asked: it is the same, but for an ending, or begins so. Consonants
+  // alone, as ㅌㄹㅅㅍㅁ, ask for the word whose syllables begin with them.
   function fit(word, asked) {
     if (word[0] !== asked[0]) return 0;
+    if (isInitials(asked)) word = word.replace(/[^\u1100-\u1112]/g, "");
     if (word === asked) return 1;
     if ([word, stem(word)].includes(stem(asked))) return 0.9;
     return asked.length > 2 && word.startsWith(asked) ? 0.6 : 0;
   }
 
-  // Whether one letter is missing, added, another one, or has changed places with the next.
-  function isNear(word, asked) {
-    const length = Math.min(word.length, asked.length);
-    if (length < 4) return false;
-    let [start, end] = [0, 0];
-    while (start < length && word[start] === asked[start]) start++;
-    while (end < length - start && word.at(-1 - end) === asked.at(-1 - end)) end++;
-    const [a, b] = [word, asked].map((one) => one.slice(start, one.length - end));
-    return Math.max(a.length, b.length) < 2 || (a.length === 2 && b === a[1] + a[0]);
+  // Whether one word becomes the other by so many steps: a letter goes, comes, is another one, or has
+  // changed places with the next.
+  function isWithin(steps, a, b) {
+    let same = 0;
+    while (same < a.length && a[same] === b[same]) same++;
+    const [c, d] = [a.slice(same), b.slice(same)];
+    if (!steps || c === d) return c === d;
+    const ways = [[1, 0], [0, 1], [1, 1]];
+    if (d.length > 1 && c.startsWith(d[1] + d[0])) ways.push([2, 2]);
+    return ways.some(([m, n]) => isWithin(steps - 1, c.slice(m), d.slice(n)));
   }
 
+  // Whether a word was meant by what was asked: one letter of four may be wrong.
+  const isNear = (most) => (word, asked) =>
+    isWithin(Math.min(most, Math.floor(Math.min(word.length, asked.length) / 4)), word, asked);
+
   // Where the index has each word and what it counts there; the names of pages, alone and as terms.
-  function prepare({ pages, terms }) {
+  function prepare({ endings, pages, terms }) {
+    ending = new RegExp(plain(endings), "u");
     const [postings, names] = [new Map(), []];
     const add = (text, page, place, weight, says) => {
-      for (const word of new Set(wordsOf(text))) {
+      const words = wordsOf(text);
+      const pairs = words.slice(1).map((word, n) => words[n] + word); // 미세 조정 is asked for as 미세조정, too
+      for (const word of new Set([...words, ...pairs])) {
         if (!postings.has(word)) postings.set(word, []);
         postings.get(word).push({ page, place, weight, says });
       }
     };
     const call = (text, page, weight, says) => {
-      for (const name of text.split(/[(),·:]/)) names.push({ name: wordsOf(name).join(""), page, weight, says });
+      for (const name of text.split(/[(),·:]/)) names.push({ name: joined(name), page, weight, says });
     };
     pages.forEach(([, , , places], page) => {
       call(places[0][1].split(":")[0], page, 36);
       places.forEach(([, heading, sentence, words = ""], place) => {
         add(heading, page, place, place ? 3 : 6);
         add(sentence, page, place, 2);
-        add(words, page, place, 1);
+        for (const word of words.split(" ")) add(word, page, place, 1);
       });
     });
     for (const [page, term, meaning] of terms) {
@@ -58,21 +68,25 @@
       add(term, page, 0, 4, says);
       add(meaning, page, 0, 1, says);
     }
-    return { pages, postings, names };
+    const said = [...postings.keys()];
+    const titled = said.filter((word) => postings.get(word).some(({ weight }) => weight > 2));
+    return { pages, postings, names, said, titled };
   }
 
   // The anchor of a section, as docutils makes it from the heading.
   const slug = (heading) =>
     plain(heading).replace(/[^\0-\x7f]/g, "").replace(/[^a-z0-9]+/g, "-").replace(/^[-\d]+|-+$/g, "");
 
-  // The pages that answer a query, the best first. A near miss counts only where nothing fits.
-  function find({ pages, postings, names }, query) {
+  // The pages that answer a query, the best first. A near miss counts only where nothing fits: first of
+  // a word in a title or of a term.
+  function find({ pages, postings, names, said, titled }, query) {
     const found = pages.map(([, , , places]) => ({ score: 0, named: 0, places: places.map(() => 0) }));
-    const whole = wordsOf(query).join("");
-    if (!whole) return []; // signs alone
+    const whole = joined(query);
+    if (!isEnough(whole)) return [];
     for (const asked of new Set([...wordsOf(query), whole])) {
-      let words = [...postings.keys()].filter((word) => fit(word, asked));
-      if (!words.length) words = [...postings.keys()].filter((word) => isNear(word, asked));
+      let words;
+      for (const [among, test] of [[said, fit], [titled, isNear(1)], [titled, isNear(2)], [said, isNear(1)]])
+        if ((words = among.filter((word) => test(word, asked))).length) break;
       const best = new Map();
       for (const word of words)
         for (const { page, place, weight, says } of postings.get(word)) {
@@ -85,7 +99,7 @@
       for (const [page, value] of best) found[page].score += value * Math.log(1 + pages.length / best.size);
     }
     for (const { name, page, weight, says } of names) {
-      const named = (fit(name, whole) || (isNear(name, whole) ? 0.5 : 0)) * weight;
+      const named = (fit(name, whole) || (isNear(2)(name, whole) ? 0.5 : 0)) * weight;
       if (named > found[page].named) Object.assign(found[page], { named, says });
     }
     return pages
@@ -124,7 +138,7 @@
     const pieces = text.split(/([\p{L}\p{N}]+)/u);
     const asked = wordsOf(query);
     const isHit = (test) => (piece) => asked.some((word) => test(plain(piece), word));
-    const isAsked = isHit(pieces.some(isHit(fit)) ? fit : isNear);
+    const isAsked = isHit(pieces.some(isHit(fit)) ? fit : isNear(2));
     return pieces.map((piece) => (isAsked(piece) ? element("mark", {}, piece) : piece));
   }
 
@@ -137,7 +151,10 @@
       const query = field.value.trim();
       const pages = query ? find(await load(), query) : [];
       if (query !== field.value.trim()) return;
-      status.textContent = query && _("Pages found: {number}").replace("{number}", pages.length);
+      const said = isEnough(joined(query))
+        ? _("Pages found: {number}").replace("{number}", pages.length)
+        : _("A single letter or sign finds nothing: type a word.");
+      status.textContent = query && said;
       const entries = pages.map(({ address, title, where, text }) => [
         element("a", { href: new URL(`../${address}`, here) }, ...marked(title, query)),
         element("small", {}, where),
