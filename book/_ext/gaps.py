@@ -78,7 +78,7 @@ def offer_to_do(
     file = Path("_sources", Path(page).parent, "to_do", path.name)
     target = Path(app.outdir) / file
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_to_do(path, target)
+    write_to_do(path, target, app.config.language)
     repository = app.config.html_theme_options.get("repository_url", "")
     buttons = {
         "download-buttons": {
