@@ -15,14 +15,14 @@ from transformer_workbook.judge.sentences import LANGUAGE_VARIABLE, read_catalog
 from transformer_workbook.lessons.gaps import Notebook, source_of
 from transformer_workbook.lessons.plain_markdown import CITED, GLUED, to_plain, to_roles
 
-ITEM = r"(?:[-*]|\d+\.) +"
+ITEM = r"(?:[-*]|\d+\.) "
 OTHER = r"#|\||<|:|```|\$\$"
 """What a line of a paragraph does not begin with: headings, tables, HTML, fences, formulas."""
 
 PLACES = (
     re.compile(r"(?m)^(?P<before>(?:#+|:::\{admonition\}|```\{margin\}) +)(?P<text>.+)"),
     re.compile(
-        rf"(?m)^(?P<before>[ >]*(?:{ITEM})*)"
+        rf"(?m)^(?P<before>(?:[ >]|{ITEM})*)"
         rf"(?P<text>(?!{OTHER}).+(?:\n(?![ >]*(?:$|{ITEM}|{OTHER})).+)*)"
     ),
     re.compile(r"(?P<before>\| +)(?P<text>[^|\n]+?)(?= +\|)"),
