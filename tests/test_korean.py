@@ -43,7 +43,7 @@ from korean import faults, faults_of, terms
 from transformer_workbook.exercises import shift
 from transformer_workbook.judge import sentences
 from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
-from update_catalogues import of_the_site, of_the_workbook
+from update_catalogues import of_the_outputs, of_the_site, of_the_workbook
 
 KOREAN = EDITIONS["ko"]
 PAGES = translated_pages("ko")
@@ -116,6 +116,11 @@ def test_what_counts_as_missing(english: str, korean: str, flags: list[str], mis
 
 def test_a_release_has_all_messages_of_the_site_in_korean() -> None:
     tell_what_is_behind(catalogue_of("sphinx", "ko"), (m.id for m in messages(of_the_site())))
+
+
+def test_a_release_has_all_that_is_printed_in_korean() -> None:
+    """What a model reads or says stays as it is, in the catalogue as well."""
+    tell_what_is_behind(catalogue_of("printed", "ko"), (m.id for m in messages(of_the_outputs())))
 
 
 def test_a_release_has_all_sentences_about_answers_in_korean() -> None:

@@ -1,8 +1,8 @@
 """Put the site of an edition beside the English one, and open the way between them.
 
 ``python tools/join_editions.py _build/ko/_build/html _build/html ko``: what both have (figures,
-notebooks, the laboratory with its models) is kept once; a page that exists on both sides shows its
-link to the other.
+notebooks, the laboratory with its models) is kept once, but for figures with labels in its language
+(`printed.py`); a page that exists on both sides shows its link to the other.
 """
 
 import re
@@ -10,10 +10,10 @@ import shutil
 import sys
 from itertools import starmap
 from pathlib import Path
-from urllib.parse import urljoin
+from urllib.parse import unquote, urljoin
 
 SHARED = ("_images", "_sources", "_downloads", "_static/laboratory")
-TO_SHARED = re.compile(rf'(?<=")(?=(?:\.\./)*(?:{"|".join(SHARED)})/)')
+TO_SHARED = re.compile(rf'(?<=")((?:\.\./)*)((?:{"|".join(SHARED)})/[^"]*)')
 HIDDEN = re.compile(r'(<a class="language [^>]*hreflang="([^"]*)") data-address="([^"]*)" hidden>')
 LANGUAGE = re.compile(r'<html\b[^>]* lang="([^"]*)"')
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)"')
@@ -21,20 +21,26 @@ ALTERNATE = '<link rel="alternate" hreflang="{}" href="{}">\n'
 STATED = re.compile(ALTERNATE.format('([^"]*)', '([^"]*)'))
 
 
-def share(edition: Path, site: Path) -> None:
+def share(edition: Path, site: Path, language: str) -> None:
     """Delete from an edition what the site has as well, and lead its pages there.
 
     Raises:
         ValueError: if the site lacks a file of the edition.
     """
     for path in [p for name in SHARED for p in (edition / name).rglob("*") if p.is_file()]:
+        if path.stem.endswith(f"-{language}"):
+            continue
         if not (site / path.relative_to(edition)).exists():
             raise ValueError(f"{path} has no twin in {site}: build both again.")
-    for name in SHARED:
-        shutil.rmtree(edition / name, ignore_errors=True)
+        path.unlink()
+
+    def address(found: re.Match[str]) -> str:
+        up, name = found.groups()
+        return found[0] if (edition / unquote(name)).exists() else f"../{up}{name}"
+
     for page in edition.rglob("*.html"):
         html = page.read_text(encoding="utf-8")
-        page.write_text(TO_SHARED.sub("../", html), encoding="utf-8")
+        page.write_text(TO_SHARED.sub(address, html), encoding="utf-8")
 
 
 def link(pages: list[Path]) -> None:
@@ -65,7 +71,7 @@ def join(edition: Path, site: Path, language: str) -> None:
     """Move an edition into a folder of the site."""
     target = site / language
     shutil.rmtree(target, ignore_errors=True)
-    share(edition, site)
+    share(edition, site, language)
     shutil.move(edition, target)
     link(sorted(site.rglob("*.html")))
 

@@ -1,8 +1,9 @@
 """Bring the catalogues of all editions up to date with the pages (``make catalogues``).
 
 Sphinx's builder ``gettext`` has written the messages of every page into a folder; those of the site
-come from the extensions, the scripts and the theme. A page has a catalogue from the day on which it
-is named here: ``python tools/update_catalogues.py _build/gettext book/06_multi_head_attention``.
+come from the extensions, the scripts and the theme, those of outputs from the notebooks. A page has
+a catalogue from the day on which it is named here: ``python tools/update_catalogues.py
+_build/gettext book/06_multi_head_attention``.
 """
 
 import re
@@ -25,7 +26,9 @@ from contents import entries  # noqa: E402
 from editions import LOCALE, TRANSLATED  # noqa: E402
 from laboratory_page import OFFERS  # noqa: E402
 from languages import THEME_WORDS  # noqa: E402
+from printed import NAME as PRINTED  # noqa: E402
 
+from printed_phrases import all_messages  # noqa: E402
 from transformer_workbook.exercises import TASKS, TITLES  # noqa: E402
 from transformer_workbook.lessons.gaps import gaps_of  # noqa: E402
 from transformer_workbook.lessons.to_do import lessons, read  # noqa: E402
@@ -63,6 +66,15 @@ def of_the_site() -> Catalog:
     return catalogue
 
 
+def of_the_outputs() -> Catalog:
+    """Collect what the code of all pages prints, with the first page of each phrase."""
+    catalogue = Catalog(project="The Annotated Transformer")
+    for message, page in all_messages():
+        if message not in catalogue:
+            catalogue.add(message, auto_comments=[page])
+    return catalogue
+
+
 def of_the_workbook() -> Catalog:
     """Collect the sentences about answers, of code and tables of mistakes; all tasks and hints."""
     catalogue = Catalog(project="The Annotated Transformer")
@@ -82,8 +94,9 @@ def of_the_workbook() -> Catalog:
 def main(folder: Path, new: list[str]) -> None:
     """Update the catalogues that there are, and begin those that are named."""
     with tempfile.TemporaryDirectory() as scratch:
-        with Path(scratch, "sphinx.pot").open("wb") as file:
-            write_po(file, of_the_site(), width=0)
+        for name, catalogue in (("sphinx", of_the_site()), (PRINTED, of_the_outputs())):
+            with Path(scratch, f"{name}.pot").open("wb") as file:
+                write_po(file, catalogue, width=0)
         old = [page for language in TRANSLATED for page in translated_pages(language)]
         for page in dict.fromkeys([*old, *new]):
             if (template := folder / f"{page}.pot").exists():
