@@ -31,7 +31,7 @@ class RepositoryAddress(MetadataHookInterface):
 
 
 class Lessons(BuildHookInterface[Any]):
-    """Ship the lessons that have gaps, without outputs, and the records that they read.
+    """Ship the lessons that have gaps, without outputs, their catalogues, and what they read.
 
     A wheel is built from an sdist, which has them in their place already.
     """
@@ -40,8 +40,8 @@ class Lessons(BuildHookInterface[Any]):
         """Add the files, but not to an editable wheel: there the book is beside the package."""
         if version == "editable":
             return
-        folder = Path(mkdtemp())
-        for path in sorted(Path(self.root, "book").glob("[0-9][0-9]_*.ipynb")):
+        root, folder, include = Path(self.root), Path(mkdtemp()), build_data["force_include"]
+        for path in sorted(root.glob("book/[0-9][0-9]_*.ipynb")):
             notebook = json.loads(path.read_text(encoding="utf-8"))
             if not any("blank" in cell["metadata"] for cell in notebook["cells"]):
                 continue
@@ -50,9 +50,10 @@ class Lessons(BuildHookInterface[Any]):
                     cell |= {"outputs": [], "execution_count": None}
             text = json.dumps(notebook, indent=1, ensure_ascii=False)
             (folder / path.name).write_text(text, encoding="utf-8")
-            build_data["force_include"][str(folder / path.name)] = f"{INSIDE}/book/{path.name}"
-            for name in READ.findall(text):
-                for above in ("", "book/"):
-                    file = Path(self.root, above + name)
-                    if file.exists() and size_of(file) < LARGEST:
-                        build_data["force_include"][str(file)] = f"{INSIDE}/{above}{name}"
+            include[str(folder / path.name)] = f"{INSIDE}/book/{path.name}"
+            needed = [root / above / name for name in READ.findall(text) for above in ("", "book")]
+            for catalogue in (f"book/{path.stem}.po", "sphinx.po"):
+                needed += root.glob(f"book/locale/*/LC_MESSAGES/{catalogue}")
+            for file in needed:
+                if file.exists() and size_of(file) < LARGEST:
+                    include[str(file)] = f"{INSIDE}/{file.relative_to(root).as_posix()}"

@@ -13,9 +13,9 @@ from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
 from nbformat import NotebookNode
-from plain_markdown import GLUED
 
 from plain_notebooks import glued
+from transformer_workbook.lessons.plain_markdown import GLUED
 
 # Directives whose body is not prose. A body of any other directive is read like a page.
 NOT_PROSE = {

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 
 from nbformat import NotebookNode, from_dict
-from plain_markdown import to_roles
 from reading_time import is_visible, reading
 
 from book_rules import code_cells, tags
 from transformer_workbook.lessons.gaps import gaps_of
+from transformer_workbook.lessons.plain_markdown import to_roles
 
 MOST_WORDS, MOST_LINES, MOST_MINUTES = 2800, 250, 40
 LEAST_OF_THE_IDEA = 0.8

@@ -9,10 +9,10 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
-from plain_markdown import to_roles
 
 import book_rules
 import run_notebooks
+from transformer_workbook.lessons.plain_markdown import to_roles
 
 ROOT = Path(__file__).resolve().parent.parent
 

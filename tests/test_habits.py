@@ -113,6 +113,8 @@ def test_a_wheel_ships_the_lessons_and_nothing_large() -> None:
     Lessons.initialize(SimpleNamespace(root=ROOT), "standard", shipped)  # type: ignore[arg-type]
     inside = {name.removeprefix(f"{INSIDE}/") for name in shipped["force_include"].values()}
     assert "book/15_translation.ipynb" in inside
+    assert "book/locale/ko/LC_MESSAGES/book/15_translation.po" in inside
+    assert "book/locale/ko/LC_MESSAGES/sphinx.po" in inside  # the labels of folds
     assert "checkpoints/multi30k-de-en" not in inside  # 12 MB
     assert sum(size_of(Path(path)) for path in shipped["force_include"]) < 6_000_000
 

@@ -7,10 +7,10 @@ import nbformat
 import pytest
 from markdown_it import MarkdownIt
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from plain_markdown import to_roles
 
 import plain_notebooks
 from plain_notebooks import bibliography, label, make_plain, to_plain
+from transformer_workbook.lessons.plain_markdown import to_roles
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parent.parent / "book").rglob("*.ipynb"))
 RAW = re.compile(r"\{[a-z:]+\}`|^(?:```\{|:::)", re.MULTILINE)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from plain_markdown import to_roles
+
+from transformer_workbook.lessons.plain_markdown import to_roles
 
 ROOT = Path(__file__).resolve().parent.parent
 BOOK = ROOT / "book"

@@ -27,6 +27,7 @@ COMMANDS = [
     ["translate", "run", "I am a student"],
     ["start", "mine"],
     ["lessons", "notebooks"],
+    ["lessons", "korean", "--language", "ko"],
     ["progress", "notebooks"],
 ]
 

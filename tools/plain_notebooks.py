@@ -1,13 +1,12 @@
 """Write the roles and directives of notebooks as Markdown that every viewer shows.
 
-`book/_ext/plain_markdown.py` describes the forms. Values and names are updated each
-time: they come from the cells' outputs and the bibliography.
+`transformer_workbook/lessons/plain_markdown.py` describes the forms. Values and names are updated
+each time: they come from the cells' outputs and the bibliography.
 
     python tools/plain_notebooks.py book/*.ipynb book/*/*.ipynb
 """
 
 import ast
-import re
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -18,15 +17,9 @@ import nbformat
 from nbformat import NotebookNode
 from pybtex.database import Entry, parse_file
 
+from transformer_workbook.lessons import plain_markdown
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "book" / "_ext"))
-
-from plain_markdown import to_roles  # noqa: E402
-
-DIRECTIVE = re.compile(
-    r"^(?:```\{(margin)\}|:::\{admonition\}) ?(.*)\n(?::class: (\w+)\n)?((?:.*\n)*?)(?:```|:::)$",
-    re.MULTILINE,
-)
 
 
 @cache
@@ -71,30 +64,16 @@ def to_plain(markdown: str, values: dict[str, str], up: str = "") -> str:
     A value without an output keeps its role, which a test finds. ``up`` leads to the book's folder.
     """
 
-    def citation(match: re.Match[str]) -> str:
-        keys = match.group(1).replace(" ", "").split(",")
-        entries = [(key, bibliography()[key]) for key in keys]
-        links = (f'[{label(e)}]({address(e, up)} "{key}")' for key, e in entries)
-        inside = match.string[: match.start()].endswith("(")  # with a section, say
-        return "; ".join(links) if inside else f"({'; '.join(links)})"
+    def paper(key: str) -> str:
+        entry = bibliography()[key]
+        return f'[{label(entry)}]({address(entry, up)} "{key}")'
 
-    def value(match: re.Match[str]) -> str:
-        name = match.group(1)
+    def value(name: str) -> str:
         if name not in values:
-            return match.group()
+            return f"{{glue:text}}`{name}`"
         return f'<span title="{name}">{escape(values[name], quote=False)}</span>'
 
-    def block(match: re.Match[str]) -> str:
-        margin, title, kind, body = match.groups()
-        heading = [f"**{title}**", ""] if title else []
-        lines = [f"<!-- {margin or kind} -->", *heading, *body.strip("\n").split("\n")]
-        return "\n".join(f"> {line}".rstrip() for line in lines)
-
-    markdown = DIRECTIVE.sub(block, to_roles(markdown))
-    markdown = re.sub(r"\{cite\}`([^`]+)`", citation, markdown)
-    markdown = re.sub(r"\{glue:text\}`([^`]+)`", value, markdown)
-    experiment = rf'[\1]({up}laboratory.md "\2")'
-    return re.sub(r"\{laboratory\}`([^`<]*?) <([^`>]+)>`", experiment, markdown)
+    return plain_markdown.to_plain(plain_markdown.to_roles(markdown), paper, value, up)
 
 
 def make_plain(notebook: NotebookNode, up: str = "") -> NotebookNode:

@@ -75,6 +75,7 @@ audit: $(CHECKED)
 ## branch: write the lessons to do into the branch `lessons` (the workflow of the site does, for Colab and Binder)
 branch: $(INSTALLED)
 	$(BIN)/annotated-transformer lessons lessons
+	for language in $(TRANSLATED); do $(BIN)/annotated-transformer lessons lessons/$$language --language $$language || exit; done
 	git config --global --add safe.directory "$(CURDIR)"
 	git add --force lessons
 	git -c user.name=github-actions -c user.email=actions@users.noreply.github.com commit --quiet --message "The lessons to do"

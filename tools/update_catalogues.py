@@ -30,6 +30,8 @@ from printed import NAME as PRINTED  # noqa: E402
 
 from printed_phrases import all_messages  # noqa: E402
 from transformer_workbook.exercises import TASKS, TITLES  # noqa: E402
+from transformer_workbook.lessons.gaps import gaps_of  # noqa: E402
+from transformer_workbook.lessons.to_do import lessons, read  # noqa: E402
 
 WORKBOOK = ROOT / "transformer_workbook"
 SCRIPTS = [("**.js", "javascript")]
@@ -74,7 +76,7 @@ def of_the_outputs() -> Catalog:
 
 
 def of_the_workbook() -> Catalog:
-    """Collect the sentences about answers, of code and tables of mistakes; and all tasks."""
+    """Collect the sentences about answers, of code and tables of mistakes; all tasks and hints."""
     catalogue = Catalog(project="The Annotated Transformer")
     for _, _, message, *_ in extract_from_dir(WORKBOOK, [("**.py", "python")], keywords=SAID):
         catalogue.add(message)
@@ -82,7 +84,9 @@ def of_the_workbook() -> Catalog:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         for row in (row for rows in tables.values() for row in rows if "says" in row):
             catalogue.add(row["says"])
-    for message in (*TITLES.values(), *(task.statement for task in TASKS.values())):
+    gaps = (gap for path in lessons().values() for gap in gaps_of(read(path)))
+    hints = [paragraph for gap in gaps for paragraph in gap.hint.split("\n\n")]
+    for message in (*TITLES.values(), *(task.statement for task in TASKS.values()), *hints):
         catalogue.add(message)
     return catalogue
 

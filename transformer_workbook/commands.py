@@ -66,6 +66,13 @@ def lessons(
         list[str] | None,
         typer.Argument(metavar="[LESSON]...", help="For example 7, or masking; default: all."),
     ] = None,
+    language: Annotated[
+        str,
+        typer.Option(
+            envvar="ANNOTATED_TRANSFORMER_LANGUAGE",
+            help="The language of the text, and of what the checks say: en or ko.",
+        ),
+    ] = "en",
 ) -> None:
     """Write lessons to do: notebooks whose decisive lines are yours to write.
 
@@ -75,8 +82,8 @@ def lessons(
     from transformer_workbook.lessons import write_lessons
 
     with one_sentence():
-        require_text(folder, *(names or ()))
-        for path in write_lessons(folder, names or ()):
+        require_text(folder, language, *(names or ()))
+        for path in write_lessons(folder, names or (), language):
             typer.echo(path)
 
 

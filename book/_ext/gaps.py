@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from docutils import nodes
+from editions import SOURCE
 from public_address import lesson_launchers
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -78,15 +79,16 @@ def offer_to_do(
     file = Path("_sources", Path(page).parent, "to_do", path.name)
     target = Path(app.outdir) / file
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_to_do(path, target)
+    write_to_do(path, target, app.config.language)
     repository = app.config.html_theme_options.get("repository_url", "")
+    folder = "" if app.config.language == SOURCE else f"{app.config.language}/"
     buttons = {
         "download-buttons": {
             _("Download the notebook to do"): context["pathto"](file.as_posix(), 1)
         },
         "launch-buttons": {
             _("Do the lesson on {place}").format(place=place): address
-            for place, address in lesson_launchers(repository, path.name).items()
+            for place, address in lesson_launchers(repository, folder + path.name).items()
         },
     }
     for group in context["header_buttons"]:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from plain_markdown import to_roles
 from sphinx.application import Sphinx
 from sphinx.locale import _
+
+from transformer_workbook.lessons.plain_markdown import to_roles
 
 WORDS_A_MINUTE = 180
 LINES_A_MINUTE = 12

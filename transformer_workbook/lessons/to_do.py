@@ -10,14 +10,16 @@ from typing import Any
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.ground.inputs import StrPath, require_path
 from annotated_transformer.run.files import write_atomically
+from transformer_workbook.judge.sentences import ENGLISH, require_language
 from transformer_workbook.lessons.gaps import Notebook, gaps_of, source_of
+from transformer_workbook.lessons.languages import in_language
 from transformer_workbook.places import ROOT, SHIPPED
 
 BOOK = (SHIPPED if (SHIPPED / "book").is_dir() else ROOT) / "book"
 """The folder of the lessons: in a wheel those that have gaps, in the repository all of them."""
 
 WRITTEN = "annotated_transformer"
-"""Where the metadata of a notebook keep the digest of the sources that were written."""
+"""Where the metadata of a notebook keep its language and the digest of the sources as written."""
 
 
 def lessons() -> dict[str, Path]:
@@ -52,7 +54,6 @@ def to_do(notebook: Notebook) -> dict[str, Any]:
         folded = f"<details><summary>Hint</summary>\n\n{gap.hint}\n\n</details>"
         hint = {"cell_type": "markdown", "id": f"hint-{gap.check[:50]}".replace("_", "-")}
         cells.insert(gap.cell + 1, hint | {"metadata": {}, "source": folded})
-    opened["metadata"] = opened["metadata"] | {WRITTEN: {"sources": digest(opened)}}
     return opened
 
 
@@ -82,21 +83,28 @@ def chosen(names: Iterable[str]) -> dict[str, Path]:
     return found or every
 
 
-def write_to_do(lesson: Path, path: Path) -> None:
-    """Write one lesson to do, whatever is there."""
-    text = json.dumps(to_do(read(lesson)), indent=1, ensure_ascii=False) + "\n"
-    write_atomically(path, text)
+def write_to_do(lesson: Path, path: Path, language: str = ENGLISH) -> None:
+    """Write one lesson to do in a language, whatever is there."""
+    notebook = to_do(read(lesson))
+    if language != ENGLISH:
+        notebook = in_language(notebook, lesson, language)
+    notebook["metadata"][WRITTEN] = {"language": language, "sources": digest(notebook)}
+    write_atomically(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
 
 
-def write_lessons(folder: StrPath, names: Iterable[str] = ()) -> list[Path]:
+def write_lessons(
+    folder: StrPath, names: Iterable[str] = (), language: str = ENGLISH
+) -> list[Path]:
     """Write lessons to do into a folder: all of them without names.
 
     A file in which the source of a cell was changed is never overwritten.
 
     Raises:
-        InputError: if there is no such lesson, or a file holds work; nothing is written then.
+        InputError: if there is no such lesson or language, or a file holds work; nothing is written
+            then.
     """
     folder = require_path("folder", folder)
+    require_language(language)
     if folder.is_file():
         raise InputError(f"{folder} is a file, it must be a folder.")
     wanted = {folder / f"{stem}.ipynb": path for stem, path in chosen(names).items()}
@@ -108,5 +116,5 @@ def write_lessons(folder: StrPath, names: Iterable[str] = ()) -> list[Path]:
         )
     folder.mkdir(parents=True, exist_ok=True)
     for path, lesson in wanted.items():
-        write_to_do(lesson, path)
+        write_to_do(lesson, path, language)
     return list(wanted)
