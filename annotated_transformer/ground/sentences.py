@@ -1,0 +1,88 @@
+"""Sentences in the language of the reader: English in the code, another's in a catalogue.
+
+The variable ``ANNOTATED_TRANSFORMER_LANGUAGE`` chooses the language; the command line takes that of
+the locale if it is not set. What a catalogue lacks is said in English.
+"""
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from annotated_transformer.ground.errors import InputError
+
+ENGLISH = "en"
+LANGUAGE_VARIABLE = "ANNOTATED_TRANSFORMER_LANGUAGE"
+CATALOGUES = Path(__file__).resolve().parent.parent / "locale"
+# An entry of a catalogue: both are literals of strings, one below the other.
+ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
+PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}")
+
+
+@cache
+def languages() -> list[str]:
+    """Return English, and the languages of the catalogues."""
+    return [ENGLISH, *sorted(path.name for path in CATALOGUES.iterdir())]
+
+
+def language() -> str:
+    """Return the language that the variable chooses.
+
+    Raises:
+        InputError: if there is no catalogue of that language.
+    """
+    chosen = os.environ.get(LANGUAGE_VARIABLE, ENGLISH)
+    if chosen not in languages():
+        known = ", ".join(languages())
+        raise InputError(f"{LANGUAGE_VARIABLE} is {chosen!r}, it must be one of {known}.")
+    return chosen
+
+
+def language_of_the_locale() -> str:
+    """Return the language of the locale, or English if it has no catalogue."""
+    named = filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))
+    code = re.split("[_.@]", next(named, ""))[0]
+    return code if code in languages() else ENGLISH
+
+
+@cache
+def translations(path: Path) -> dict[str, str]:
+    """Read the sentences of a catalogue; English has none."""
+    entries = path.read_text(encoding="utf-8").split("\n\n") if path.exists() else []
+    found = [pair for entry in entries if ", fuzzy" not in entry for pair in ENTRY.findall(entry)]
+    return {ast.literal_eval(f"({one})"): ast.literal_eval(f"({other})") for one, other in found}
+
+
+def spoken(sentence: str) -> str:
+    """Say a finished sentence in the language that is chosen, and its values if they are sentences.
+
+    The catalogue of the package has templates with their values in braces. An unknown language,
+    which every command refuses, is English.
+    """
+    chosen = os.environ.get(LANGUAGE_VARIABLE, ENGLISH)
+    for pattern, translation in _templates(chosen):
+        if found := pattern.fullmatch(sentence):
+            values = found.groupdict().items()
+            return translation.format_map({k: spoken(v) if " " in v else v for k, v in values})
+    return sentence
+
+
+@cache
+def _templates(chosen: str) -> list[tuple[re.Pattern[str], str]]:
+    """Compile the templates of a language; those with most text of their own come first."""
+    known = translations(CATALOGUES / chosen / "LC_MESSAGES" / "annotated_transformer.po")
+    ordered = sorted(known, key=lambda each: len(PLACEHOLDER.sub("", each)), reverse=True)
+    return [(re.compile("".join(_pattern(each))), known[each]) for each in ordered if known[each]]
+
+
+def _pattern(template: str) -> Iterator[str]:
+    """Return the parts of a regular expression; a value that comes again is the same."""
+    known = set[str]()
+    for at, part in enumerate(PLACEHOLDER.split(template)):
+        if at % 2:
+            yield f"(?P={part})" if part in known else f"(?P<{part}>(?s:.*?))"
+            known.add(part)
+        else:
+            yield re.escape(part.format())
