@@ -8,7 +8,7 @@ import ast
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -19,8 +19,8 @@ from typer.main import get_command
 
 from annotated_transformer import cli
 from annotated_transformer.cli.formats import EXPORTS
-from annotated_transformer.evaluation import METRICS
 from annotated_transformer.decoding import Search
+from annotated_transformer.evaluation import METRICS
 from annotated_transformer.ground.sentences import PLACEHOLDER
 from annotated_transformer.ground.settings import requirement
 from annotated_transformer.models import MODELS
@@ -36,10 +36,20 @@ Within = tuple[tuple[str, int], ...]
 
 FORMATTED = re.compile(r"\{\{(?:![rs])?\}\}")
 ROOT = Path(__file__).resolve().parent.parent
-OF_THE_WORKBOOK = "commands.py", "own/**/*.py", "lessons/**/*.py", "places.py"
+WHERE = (
+    "annotated_transformer/**/*.py",
+    *(
+        f"transformer_workbook/{part}"
+        for part in ("commands.py", "places.py", "own/*.py", "lessons/*.py")
+    ),
+)
+"""The modules of the package, and those of the workbook that its commands are made of."""
 NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
 SAYING = {"say", "tell", "spoken", "Score"}
+PASSING = {"require_empty", "require_lines", "with_short_words"}
+"""Functions that put a text, which they are given, into the message of an error."""
 ERRORS = {"InputError", "DivergedError", "FolderTakenError", "OSError", "ConnectionError"}
+WITH_TEXT = SAYING | PASSING | ERRORS
 OF_OTHERS = (
     "Usage:", "Arguments:", "Options:", "Commands:", "[default:", "[required]",
     "Missing command.", "Missing argument {name}.", "No such command {name}.",
@@ -63,14 +73,11 @@ OF_OTHERS = (
 
 
 class Sources:
-    """The sources of what the command line says, and what its functions return."""
+    """The sources of some modules, and what their functions return."""
 
-    def __init__(self) -> None:
-        """Read them."""
-        paths = [*sorted((ROOT / "annotated_transformer").rglob("*.py"))]
-        for pattern in OF_THE_WORKBOOK:
-            paths += sorted((ROOT / "transformer_workbook").glob(pattern))
-        self.modules = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
+    def __init__(self, sources: Iterable[str]) -> None:
+        """Parse them."""
+        self.modules = [ast.parse(source) for source in sources]
         self.returned = defaultdict[str, list[tuple[ast.expr, Names]]](list)
         for module in self.modules:
             for function, names in functions(module):
@@ -84,7 +91,7 @@ class Sources:
         for module in self.modules:
             for function, names in functions(module):
                 for call in ast.walk(function):
-                    if isinstance(call, ast.Call) and ast.unparse(call.func) in SAYING | ERRORS:
+                    if isinstance(call, ast.Call) and ast.unparse(call.func) in WITH_TEXT:
                         for given in call.args:
                             yield from map(template, self.texts(given, names))
 
@@ -155,7 +162,7 @@ def functions(module: ast.Module) -> Iterator[tuple[ast.FunctionDef, Names]]:
 
 
 def names_in(nodes: list[Any]) -> Names:
-    """Return the expressions that are given names; a loop over a display gives one after another."""
+    """Return what is given names; a loop over a tuple gives one value after the other."""
     found = defaultdict[str, list[ast.expr]](list)
 
     def bind(target: ast.expr, value: ast.expr) -> None:
@@ -171,8 +178,9 @@ def names_in(nodes: list[Any]) -> Names:
 
     for node in nodes:
         match node:
-            case ast.Assign(targets=[target], value=value) | ast.NamedExpr(
-                target=target, value=value
+            case (
+                ast.Assign(targets=[target], value=value)
+                | ast.NamedExpr(target=target, value=value)
             ):
                 bind(target, value)
             case ast.For(target=target, iter=ast.Tuple(elts=values)):
@@ -219,13 +227,19 @@ def of_the_settings() -> Iterator[str]:
             count = itertools.count(1)
             schema = TypeAdapter(get_type_hints(kind, include_extras=True)[name]).json_schema()
             if "enum" not in schema:
-                yield NUMBER.sub(lambda _, count=count: f"{{value{next(count)}}}", requirement(schema))
+                yield NUMBER.sub(
+                    lambda _, count=count: f"{{value{next(count)}}}", requirement(schema)
+                )
 
 
 def spoken_sentences() -> list[str]:
     """Return all templates that have a word of their own, each once."""
+    paths = [path for pattern in WHERE for path in sorted(ROOT.glob(pattern))]
+    sources = Sources(path.read_text(encoding="utf-8") for path in paths)
     found = itertools.chain(
         of_the_help(), (preset.meaning for preset in PRESETS.values()), METRICS,
-        (then for _, then in EXPORTS.values()), Sources().messages(), of_the_settings(), OF_OTHERS,
+        (then for _, then in EXPORTS.values()), sources.messages(), of_the_settings(), OF_OTHERS,
     )  # fmt: skip
-    return [each for each in dict.fromkeys(found) if re.search("[a-z]{2}", PLACEHOLDER.sub("", each))]
+    return [
+        each for each in dict.fromkeys(found) if re.search("[a-z]{2}", PLACEHOLDER.sub("", each))
+    ]

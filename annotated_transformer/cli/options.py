@@ -237,7 +237,7 @@ def one_sentence() -> Iterator[None]:
     except BrokenPipeError:
         raise  # the reader of our output closed the pipe: that is not an error
     except (InputError, DivergedError, OSError) as error:
-        typer.echo(spoken(f"Error: {error}"), err=True)
+        typer.echo(f"{spoken('Error:')} {spoken(str(error))}", err=True)
         raise typer.Exit(2) from error
 
 

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 
 from annotated_transformer.ground.errors import InputError
@@ -61,20 +62,32 @@ def spoken(sentence: str) -> str:
     The catalogue of the package has templates with their values in braces. An unknown language,
     which every command refuses, is English.
     """
-    chosen = os.environ.get(LANGUAGE_VARIABLE, ENGLISH)
-    for pattern, translation in _templates(chosen):
+    return _understood(sentence, os.environ.get(LANGUAGE_VARIABLE, ENGLISH))[1]
+
+
+def _understood(sentence: str, chosen: str) -> tuple[int, str]:
+    """Return a sentence as the templates say it that have most of its characters, and how many."""
+    readings = [(0, sentence)]
+    for own, pattern, translation in _templates(chosen):
         if found := pattern.fullmatch(sentence):
-            values = found.groupdict().items()
-            return translation.format_map({k: spoken(v) if " " in v else v for k, v in values})
-    return sentence
+            values = {
+                name: _understood(value, chosen) if " " in value else (0, value)
+                for name, value in found.groupdict().items()
+            }
+            said = translation.format_map({name: value for name, (_, value) in values.items()})
+            readings.append((own + sum(number for number, _ in values.values()), said))
+    return max(readings, key=itemgetter(0))
 
 
 @cache
-def _templates(chosen: str) -> list[tuple[re.Pattern[str], str]]:
-    """Compile the templates of a language; those with most text of their own come first."""
+def _templates(chosen: str) -> list[tuple[int, re.Pattern[str], str]]:
+    """Compile the templates of a language, each with the number of its own characters."""
     known = translations(CATALOGUES / chosen / "LC_MESSAGES" / "annotated_transformer.po")
-    ordered = sorted(known, key=lambda each: len(PLACEHOLDER.sub("", each)), reverse=True)
-    return [(re.compile("".join(_pattern(each))), known[each]) for each in ordered if known[each]]
+    return [
+        (len(PLACEHOLDER.sub("", template)), re.compile("".join(_pattern(template))), translation)
+        for template, translation in known.items()
+        if template and translation
+    ]
 
 
 def _pattern(template: str) -> Iterator[str]:

@@ -138,8 +138,8 @@ def _read_vocabulary(path: Path) -> Vocabulary:
 
 def _shown(chunks: Iterable[list[Example]]) -> Iterable[list[Example]]:
     """Count the pairs of chunks on stderr if it takes long; the chunks stay the same."""
-    words = {"desc": spoken("encoding"), "unit": spoken(" pairs")}
-    with tqdm(**words, delay=PATIENCE, dynamic_ncols=True, file=SCREEN) as bar:
+    desc, unit = spoken("encoding"), spoken(" pairs")
+    with tqdm(desc=desc, unit=unit, delay=PATIENCE, dynamic_ncols=True, file=SCREEN) as bar:
         for chunk in chunks:
             yield chunk
             bar.update(len(chunk))
