@@ -154,7 +154,7 @@ def test_a_value_that_is_a_sentence_is_said_too_and_another_stays(
     inner = "format 값이 0입니다. 1 이상인 정수여야 합니다."
     assert package.spoken(told) == f"'my runs'의 실행이 손상되었습니다({inner})."
     told = "a, the vocabulary must know all its tokens: it does not know 'a'. Its text is empty."
-    inner = "the prompt 값이 a입니다. 모든 토큰이 단어 집합에 있어야 합니다. 없는 것: 'a'."
+    inner = "프롬프트 값이 a입니다. 모든 토큰이 단어 집합에 있어야 합니다. 없는 것: 'a'."
     shown = package.spoken(f"Line 3: the prompt is {told}")
     assert shown == f"3번째 줄: {inner} 텍스트는 비워 둡니다."
     assert package.spoken("Nobody says this.") == "Nobody says this."
@@ -167,9 +167,9 @@ def test_a_template_is_made_of_what_may_be_said() -> None:
         "{name} and {name}, not {name2}: {{}}, one.",
         "now it is nothing",
         "now it is at least {low}",
+        "{one} or {other}",
         "first {here}",
         "second {here}",
-        "{one} or {other}",
     ]
 
 

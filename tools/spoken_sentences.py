@@ -46,7 +46,13 @@ WHERE = (
 """The modules of the package, and those of the workbook that its commands are made of."""
 NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
 SAYING = {"say", "tell", "spoken", "Score"}
-PASSING = {"require_empty", "require_lines", "with_short_words"}
+PASSING = {
+    "require_empty",
+    "require_known",
+    "require_lines",
+    "require_settings",
+    "with_short_words",
+}
 """Functions that put a text, which they are given, into the message of an error."""
 ERRORS = {"InputError", "DivergedError", "FolderTakenError", "OSError", "ConnectionError"}
 WITH_TEXT = SAYING | PASSING | ERRORS
