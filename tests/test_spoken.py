@@ -76,7 +76,7 @@ def test_what_is_said_on_the_way_is_in_korean(tmp_path, monkeypatch):
     for arguments, given in (
         (["train", "--corpus", "pairs.tsv", "--set", "batch_tokens=6", "--out", "run", *TINY], ""),
         (["translate", "run"], "I am\n \nunseen\n"),
-        (["translate", "run", "unseen I"], ""),
+        (["translate", "run", "I ☃"], ""),
         (["translate", "run", "pairs.tsv"], ""),
         (["evaluate", "run", "--force", "--split", "train"], ""),
         (["export", "run", "halves"], ""),
