@@ -8,11 +8,15 @@ from nbval.plugin import IPyNbCell
 
 import comparing_pages
 import fetch_weights
+from annotated_transformer.ground.sentences import ENGLISH, LANGUAGE_VARIABLE
 from forked_kernels import use_forked_kernels
 from same_output import ComparedCell
 
 # The notebooks run in processes of their own, which pytest's `pythonpath` does not reach.
 os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+
+# Their outputs, and what the command line says, are compared in English, whatever the locale.
+os.environ[LANGUAGE_VARIABLE] = ENGLISH
 
 use_forked_kernels()
 

@@ -29,6 +29,7 @@ from annotated_transformer.evaluation import (
 from annotated_transformer.exchange import load_model
 from annotated_transformer.ground.devices import choose_device
 from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.sentences import LANGUAGE_VARIABLE
 from annotated_transformer.loss import smoothed_cross_entropy
 from annotated_transformer.luong import LuongConfig
 from annotated_transformer.masking import causal_mask, padding_mask, target_mask
@@ -100,6 +101,7 @@ ANYTHING = {
 OF_A_KIND = {"model", "config", "vocabularies", "search", "corpus", "recipe", "start"}
 """Objects of our classes: what is inside was checked when they were made."""
 NO_VALUES = {"--help", "--strict", "--force", "--sample", "--json"}
+CODE, ENGLISH = re.compile("`.*?`"), re.compile("[a-z]+ [a-z]+ [a-z]+")
 CHECKED_ELSEWHERE = {"--package", "--prefix", "--workers"}
 
 
@@ -123,15 +125,23 @@ def rows(*parts):
             if row["part"] in parts]  # fmt: skip
 
 
+@pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize("row", rows("command line", "files"))
-def test_a_command_says_one_sentence_and_writes_nothing(row, place, monkeypatch):
+def test_a_command_says_one_sentence_and_writes_nothing(row, language, place, monkeypatch):
     monkeypatch.chdir(place)
+    monkeypatch.setenv(LANGUAGE_VARIABLE, language)
     given = shlex.split(row["given"])
     if row["part"] == "files":
         Path(given[2]).write_text(row["holds"], encoding="utf-8")
     before = sorted(place.rglob("*"))
     result = call(*given)
-    assert result.stderr == f"Error: {row['says']}\n"
+    if language == "ko":
+        assert re.fullmatch("오류: .*[가-힣].*\n", result.stderr)
+        assert not ENGLISH.search(CODE.sub("", result.stderr))
+        values = re.findall(r"'[^' ]*'|\d[\d.,]*", row["says"].replace("parameter's", ""))
+        assert [value for value in values if value.rstrip(".,") not in result.stderr] == []
+    else:
+        assert result.stderr == f"Error: {row['says']}\n"
     assert result.stdout == ""
     assert result.exit_code == 2
     assert sorted(place.rglob("*")) == before

@@ -38,18 +38,22 @@ from playwright.sync_api import expect
 from sphinx.util.nodes import extract_messages
 
 import join_editions
+from annotated_transformer.ground import sentences as package
+from annotated_transformer.ground.sentences import LANGUAGE_VARIABLE, PLACEHOLDER
 from browser import Browser, Page
 from korean import faults, faults_of, terms
+from spoken_sentences import Sources
 from transformer_workbook.exercises import shift
 from transformer_workbook.judge import sentences
-from transformer_workbook.judge.sentences import CATALOGUES, LANGUAGE_VARIABLE
-from update_catalogues import of_the_outputs, of_the_site, of_the_workbook
+from transformer_workbook.judge.sentences import CATALOGUES
+from update_catalogues import of_the_command_line, of_the_outputs, of_the_site, of_the_workbook
 
 KOREAN = EDITIONS["ko"]
 PAGES = translated_pages("ko")
 READ = [page for page in PAGES if page.startswith("book/")]
 ROOT = Path(__file__).resolve().parent.parent
 WORKBOOK = CATALOGUES / "ko" / "LC_MESSAGES" / "workbook.po"
+PACKAGE = package.CATALOGUES / "ko" / "LC_MESSAGES" / "annotated_transformer.po"
 
 
 def translated(catalogue: Catalog) -> list[Message]:
@@ -132,9 +136,68 @@ def test_a_release_has_all_sentences_about_answers_in_korean() -> None:
     tell_what_is_behind(open_catalogue(WORKBOOK), (m.id for m in messages(of_the_workbook())))
 
 
-def test_what_is_translated_about_answers_has_all_that_the_english_has() -> None:
-    assert list(faults_of(translated(open_catalogue(WORKBOOK)))) == []
+def test_a_release_has_all_that_the_command_line_says_in_korean() -> None:
+    now = [message.id for message in messages(of_the_command_line())]
+    assert len(now) > 400
+    assert "{name} is {value}, it must be one of {choices}." in now
+    tell_what_is_behind(open_catalogue(PACKAGE), now)
 
+
+@pytest.mark.parametrize("path", [WORKBOOK, PACKAGE], ids=lambda path: path.stem)
+def test_what_is_translated_about_answers_has_all_that_the_english_has(path: Path) -> None:
+    assert list(faults_of(translated(open_catalogue(path)))) == []
+
+
+def test_a_finished_sentence_finds_its_own_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "ko")
+    for message in translated(open_catalogue(PACKAGE)):
+        values = {name: f"<{name}>" for name in PLACEHOLDER.findall(message.id)}
+        assert package.spoken(message.id.format(**values)) == message.string.format(**values)
+
+
+def test_a_value_that_is_a_sentence_is_said_too_and_another_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = "my runs holds a damaged run (format is 0, it must be an integer, at least 1.)."
+    assert package.spoken(told) == told
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "ko")
+    inner = "format 값이 0입니다. 1 이상인 정수여야 합니다."
+    assert package.spoken(told) == f"'my runs'의 실행이 손상되었습니다({inner})."
+    told = "a, the vocabulary must know all its tokens: it does not know 'a'. Its text is empty."
+    inner = "프롬프트 값이 a입니다. 모든 토큰이 단어 집합에 있어야 합니다. 없는 것: 'a'."
+    shown = package.spoken(f"Line 3: the prompt is {told}")
+    assert shown == f"3번째 줄: {inner} 텍스트는 비워 둡니다."
+    assert package.spoken("Nobody says this.") == "Nobody says this."
+
+
+def test_a_template_is_made_of_what_may_be_said() -> None:
+    """By alternatives of a name, of a function and of a loop; each expression is named once."""
+    assert list(Sources([SAYS]).messages()) == [
+        "{name} and {name}, not {name2}: {{}}, two.",
+        "{name} and {name}, not {name2}: {{}}, one.",
+        "now it is nothing",
+        "now it is at least {low}",
+        "{one} or {other}",
+        "first {here}",
+        "second {here}",
+    ]
+
+
+SAYS = """
+def told(self) -> str:
+    return "two" if self.high else "one"
+
+def refuse(one, other, here):
+    where = "nothing"
+    if other:
+        where = f"at least {low:g}"
+    raise InputError(f"{one.name} and {one.name}, not {other.name!r}: {{}}, {told(one)}.")
+    say("now it is " + where)
+    for which in ("first", "second"):
+        tell(f"{which} {here!r}")
+    refused = "{} or {!r}"
+    raise InputError(refused.format(one, other[0]))
+"""
 
 VERDICT = "the check wants the function itself, not what it returns."
 
@@ -160,7 +223,6 @@ def test_a_verdict_without_a_translation_is_in_english(
         write_po(file, catalogue, width=0)
     monkeypatch.setenv(LANGUAGE_VARIABLE, "ko")
     monkeypatch.setattr(sentences, "CATALOGUES", tmp_path)
-    monkeypatch.setattr(sentences, "translations", sentences.translations.__wrapped__)
     assert str(shift.check(7)) == f"틀림: {said}"
 
 
@@ -172,7 +234,7 @@ def test_a_variable_chooses_the_language_of_a_verdict_and_the_locale_does_not(
     language: str, verdict: str
 ) -> None:
     code = "from transformer_workbook import exercises; print(exercises.nearly_one_key.check(4))"
-    chosen = {LANGUAGE_VARIABLE: language, "LANGUAGE": "ko_KR", "LC_ALL": "C.UTF-8"}
+    chosen = {LANGUAGE_VARIABLE: language, "LC_ALL": "ko_KR.UTF-8"}
     command = [sys.executable, "-c", code]
     run = subprocess.run(
         command, env=os.environ | chosen, capture_output=True, text=True, check=True

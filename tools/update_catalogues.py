@@ -28,7 +28,9 @@ from laboratory_page import OFFERS  # noqa: E402
 from languages import THEME_WORDS  # noqa: E402
 from printed import NAME as PRINTED  # noqa: E402
 
+from annotated_transformer.ground.sentences import CATALOGUES  # noqa: E402
 from printed_phrases import all_messages  # noqa: E402
+from spoken_sentences import spoken_sentences  # noqa: E402
 from transformer_workbook.exercises import TASKS, TITLES  # noqa: E402
 from transformer_workbook.lessons.gaps import gaps_of  # noqa: E402
 from transformer_workbook.lessons.to_do import lessons, read  # noqa: E402
@@ -91,6 +93,14 @@ def of_the_workbook() -> Catalog:
     return catalogue
 
 
+def of_the_command_line() -> Catalog:
+    """Collect what the command line says."""
+    catalogue = Catalog(project="The Annotated Transformer")
+    for message in spoken_sentences():
+        catalogue.add(message)
+    return catalogue
+
+
 def main(folder: Path, new: list[str]) -> None:
     """Update the catalogues that there are, and begin those that are named."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -104,10 +114,14 @@ def main(folder: Path, new: list[str]) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(template, target)
         bring(Path(scratch), LOCALE)
-    with tempfile.TemporaryDirectory() as scratch:
-        with Path(scratch, "workbook.pot").open("wb") as file:
-            write_po(file, of_the_workbook(), width=0)
-        bring(Path(scratch), WORKBOOK / "locale")
+    for name, catalogue, locale in (
+        ("workbook", of_the_workbook(), WORKBOOK / "locale"),
+        ("annotated_transformer", of_the_command_line(), CATALOGUES),
+    ):
+        with tempfile.TemporaryDirectory() as scratch:
+            with Path(scratch, f"{name}.pot").open("wb") as file:
+                write_po(file, catalogue, width=0)
+            bring(Path(scratch), locale)
 
 
 def bring(templates: Path, locale: Path) -> None:

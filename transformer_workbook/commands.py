@@ -15,13 +15,13 @@ def start(
     folder: Annotated[Path, typer.Argument(help="A new folder for your package.")],
 ) -> None:
     """Write a package of your own: the modules of the course with empty functions."""
-    from annotated_transformer.cli.options import one_sentence, require_text
+    from annotated_transformer.cli.options import one_sentence, require_text, say
     from transformer_workbook.own import start as start_package
 
     with one_sentence():
         require_text(folder)
         start_package(folder)
-        typer.echo(f"Written. Begin with {folder / 'README.md'}.")
+        say(f"Written. Begin with {folder / 'README.md'}.")
 
 
 def check(

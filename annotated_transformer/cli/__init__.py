@@ -14,6 +14,7 @@ import typer
 from annotated_transformer.cli import formats, outputs, presets, runs
 from annotated_transformer.cli.options import app, one_sentence, require_text
 from annotated_transformer.cli.workbook import add_commands
+from annotated_transformer.ground.sentences import LANGUAGE_VARIABLE, language_of_the_locale
 
 __all__ = ["app", "formats", "main", "outputs", "presets", "runs"]
 
@@ -31,6 +32,7 @@ def main() -> None:
             stream.reconfigure(encoding="utf-8", errors=errors)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # what was begun is ended in order
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    os.environ.setdefault(LANGUAGE_VARIABLE, language_of_the_locale())
     try:
         with one_sentence():
             require_text(*sys.argv[1:])

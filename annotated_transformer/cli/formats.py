@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from annotated_transformer.cli.options import RunArgument, app, one_sentence, proposed
+from annotated_transformer.cli.options import RunArgument, app, one_sentence, proposed, say
 from annotated_transformer.exchange import (
     export_to_ctranslate2,
     export_to_marian,
@@ -16,6 +16,7 @@ from annotated_transformer.exchange import (
     import_marian,
 )
 from annotated_transformer.ground.errors import InputError, require_choice
+from annotated_transformer.ground.sentences import spoken
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import quoted
 
@@ -61,8 +62,9 @@ def export(
         write(opened, folder)
         sizes = opened.weights.stat().st_size, sum(p.stat().st_size for p in folder.iterdir())
         before, after = (f"{size / 1e6:.1f} MB" for size in sizes)
-        told = then.format(folder=quoted(folder), proposed=proposed(replace(opened, folder=folder)))
-        typer.echo(f"Exported, {before} of weights as {after}. {told}")
+        use = spoken(proposed(replace(opened, folder=folder)))
+        told = then.format(folder=quoted(folder), proposed=use)
+        say(f"Exported, {before} of weights as {after}. {told}")
 
 
 @app.command("import")
@@ -84,4 +86,4 @@ def take(
     with one_sentence():
         run = import_marian(source, folder, languages)
         pair = run.recipe.languages
-        typer.echo(f"Imported{f', {pair}' if pair else ''}. {proposed(run)}")
+        say(f"Imported{f', {pair}' if pair else ''}. {proposed(run)}")

@@ -1,16 +1,18 @@
 """The frame of the command line: the program, shared options, and how errors are reported."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any
+from unicodedata import east_asian_width
 
 import typer
 from pydantic import ValidationError
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from annotated_transformer import __version__
 from annotated_transformer.cli.workbook import OF_THE_WORKBOOK, launcher, missing
@@ -18,15 +20,36 @@ from annotated_transformer.corpora import CORPORA, Corpus, load_corpus
 from annotated_transformer.ground.devices import DEVICES
 from annotated_transformer.ground.errors import DivergedError, InputError
 from annotated_transformer.ground.inputs import is_utf8
+from annotated_transformer.ground.sentences import language, spoken
 from annotated_transformer.ground.settings import BRIEF
 from annotated_transformer.run import Run
 from annotated_transformer.run.files import quoted
-from annotated_transformer.run.screen import SCREEN
+from annotated_transformer.run.screen import tell
 
 Command = Callable[..., None]
 
+FRAME = re.compile(r"^Usage:|^\w+:$|\[default:|\[required\]", re.MULTILINE)
+"""What the help has around the words of a command."""
 
-class Program(TyperGroup):
+
+class Help:
+    """A command whose help is in the language that is chosen."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Make the help, in lines in which a wide character has the width of two others."""
+        command: Any = self
+        for part in (command, *getattr(command, "commands", {}).values(), *command.get_params(ctx)):
+            said = spoken(part.help or "")
+            part.help = "".join(c + "\0" * (east_asian_width(c) in "WF") for c in said)
+        text = super().get_help(ctx)  # type: ignore[misc]
+        return FRAME.sub(lambda found: spoken(found[0]), text).replace("\0", "")
+
+
+class SubCommand(Help, TyperCommand):
+    """A command of the program."""
+
+
+class Program(Help, TyperGroup):
     """The program; wrong usage is reported in one sentence."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -49,21 +72,31 @@ class Program(TyperGroup):
 @contextmanager
 def without_usage() -> Iterator[None]:
     """Report a usage error in one sentence that contains the value."""
-    try:
-        yield
-    except Exception as error:
-        if hasattr(error, "ctx"):  # Click's; the usage, which would come first, is the context's
-            error.ctx = None
-        if getattr(error, "option_name", "").startswith("- ") and hasattr(error, "message"):
-            error.message = f"{error.message}. A text that begins with a dash comes after --."
-        if hasattr(error, "message") and isinstance(error.__context__, ValidationError):
-            (fault, *_) = error.__context__.errors()  # Typer leaves the value out
-            requirement = fault["msg"].removeprefix("Input ")
-            error.message = f"{BRIEF.repr(fault['input'])} {requirement}."
-        raise
+    with one_sentence():
+        try:
+            yield
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # Click's; the usage would come first
+                raise
+            if hasattr(error, "message") and isinstance(error.__context__, ValidationError):
+                (fault, *_) = error.__context__.errors()  # Typer leaves the value out
+                requirement = fault["msg"].removeprefix("Input ")
+                error.message = f"{BRIEF.repr(fault['input'])} {requirement}."
+            told = error.format_message()
+            if getattr(error, "option_name", "").startswith("- "):
+                told = f"{told}. A text that begins with a dash comes after --."
+            raise InputError(told) from error
 
 
-app = typer.Typer(
+class Commands(typer.Typer):
+    """The program as it is put together from its commands."""
+
+    def command(self, name: str | None = None, **given: Any) -> Callable[[Any], Any]:
+        """Let a function be a command, whose help is in the language that is chosen."""
+        return super().command(name, cls=SubCommand, **given)
+
+
+app = Commands(
     cls=Program,
     help="Train translation models from RNN to Transformer, and use them.",
     no_args_is_help=True,
@@ -192,19 +225,25 @@ def tell_overlap(corpus: Corpus, *names: str) -> None:
     for name, both in seen.items():
         if both:
             told = f"{len(both):,} of {len(others[name]):,} different {corpus.kind} in {name}"
-            typer.echo(f"{told} are also in train.", file=SCREEN)
+            tell(f"{told} are also in train.")
 
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
     """Report an error of the input, or of a file, in one sentence, and exit with code 2."""
     try:
+        language()  # an unknown one is refused before anything is said in it
         yield
     except BrokenPipeError:
         raise  # the reader of our output closed the pipe: that is not an error
     except (InputError, DivergedError, OSError) as error:
-        typer.echo(f"Error: {error}", err=True)
+        typer.echo(f"{spoken('Error:')} {spoken(str(error))}", err=True)
         raise typer.Exit(2) from error
+
+
+def say(sentence: str) -> None:
+    """Print a sentence in the language that is chosen."""
+    typer.echo(spoken(sentence))
 
 
 def takes_search(*names: str) -> Callable[[Command], Command]:

@@ -25,15 +25,17 @@ from annotated_transformer.cli.options import (
     read_corpus,
     require_direction,
     require_text,
+    say,
     takes_package,
     takes_search,
     tell_overlap,
 )
 from annotated_transformer.ground.devices import choose_device, computing_in
 from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.sentences import spoken
 from annotated_transformer.run import Line, LineTranslator, Run, lines_of
 from annotated_transformer.run.lines import damage_of
-from annotated_transformer.run.screen import SCREEN
+from annotated_transformer.run.screen import SCREEN, tell
 from annotated_transformer.run.sentences import text_of
 from annotated_transformer.translation import MOST
 
@@ -114,12 +116,12 @@ def translate(
             return
         text = one_line("text", text)
         if len(text.encode()) < LONGEST_NAME and Path(text).is_file():
-            typer.echo(f"{text} is a file; its name was translated, not its lines.", file=SCREEN)
+            tell(f"{text} is a file; its name was translated, not its lines.")
         [line] = translator([text.encode()])
         if line.fault:
             raise InputError(f"the text {line.fault}.")
         for remark in remarks(line):
-            typer.echo(remark[0].upper() + remark[1:], file=SCREEN)
+            tell(remark[0].upper() + remark[1:])
         for translation in line.translations:
             typer.echo(translation)
 
@@ -145,9 +147,11 @@ def one_line(name: str, text: str) -> str:
 
 def remarks(line: Line) -> list[str]:
     """Say what is unknown in a line, and in its translations."""
-    told = [f"unknown to the vocabulary: {listed(line.unknown)}."] if line.unknown else []
+    told = []
+    if line.unknown:
+        told.append(spoken(f"unknown to the vocabulary: {listed(line.unknown)}."))
     if any(text and not re.sub(r"<unk>|⁇|\s", "", text) for text in line.translations):
-        told.append("the translation is only <unk>, the token of unknown words.")
+        told.append(spoken("the translation is only <unk>, the token of unknown words."))
     return told
 
 
@@ -157,19 +161,17 @@ def translate_stream(
     """Translate line by line; report on standard error what is wrong with a line."""
     # On a terminal alone, and not among the translations.
     hidden, number = True if sys.stdout.isatty() else None, 0
-    with tqdm(unit=" lines", disable=hidden, dynamic_ncols=True, file=SCREEN) as bar:
+    with tqdm(unit=spoken(" lines"), disable=hidden, dynamic_ncols=True, file=SCREEN) as bar:
         for number, line in enumerate(translator.translate(lines, workers), 1):
-            told = [f"Line {number}: {remark}" for remark in remarks(line)]
+            for remark in remarks(line):
+                tell(f"Line {number}: {remark}")
             if line.fault:
-                told = [f"Line {number} {line.fault}; its translation is empty."]
-            for each in told:
-                with bar.external_write_mode(file=SCREEN):
-                    typer.echo(each, file=SCREEN)
+                tell(f"Line {number} {line.fault}; its translation is empty.")
             for translation in line.translations:
                 typer.echo(translation)
             bar.update()
     if not number:
-        typer.echo("Standard input is empty: there was nothing to translate.", file=SCREEN)
+        tell("Standard input is empty: there was nothing to translate.")
 
 
 def listed(words: Sequence[str]) -> str:
@@ -219,7 +221,7 @@ def generate(
                         raise InputError(f"it {damage}.")
                     texts = opened.continue_text(text_of(line) or "", search, length)
                 except InputError as error:
-                    typer.echo(f"Line {number}: {error} Its text is empty.", file=SCREEN)
+                    tell(f"Line {number}: {error} Its text is empty.")
                 for text in texts:
                     typer.echo(text)
 
@@ -261,7 +263,9 @@ def evaluate(
         searched = f", beam {search.beam}, alpha {search.alpha}"
         if search.sample:
             searched = f", samples at temperature {search.temperature}, seed {search.seed}"
-        searched *= len(data.languages) == 2  # a text alone is read, nothing is searched for
-        typer.echo(f"{data.name} {name}: {number} sentences, {'-'.join(data.languages)}{searched}")
+        if len(data.languages) == 1:  # a text alone is read, nothing is searched for
+            searched = ""
+        say(f"{data.name} {name}: {number} sentences, {'-'.join(data.languages)}{searched}")
         for score in scores:
-            typer.echo(str(score))
+            name, signature = spoken(score.name), spoken(score.signature)
+            typer.echo(str(replace(score, name=name, signature=signature)))

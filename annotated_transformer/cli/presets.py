@@ -7,6 +7,7 @@ import typer
 
 from annotated_transformer.cli.options import app, one_sentence
 from annotated_transformer.corpora import CORPORA
+from annotated_transformer.ground.sentences import spoken
 from annotated_transformer.models import MODELS
 from annotated_transformer.run import PRESETS, preset
 
@@ -20,7 +21,7 @@ def recipes(
     with one_sentence():
         if name is None:
             for each, known in PRESETS.items():
-                typer.echo(f"{each:8} {known.meaning}")
+                typer.echo(f"{each:8} {spoken(known.meaning)}")
         else:
             corpus = next((key for key, each in CORPORA.items() if each.recipe == name), "multi30k")
             typer.echo(json.dumps(preset(model, corpus, name).to_settings(), indent=2))

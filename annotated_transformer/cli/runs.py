@@ -22,6 +22,7 @@ from annotated_transformer.cli.options import (
     read_corpus,
     require_direction,
     require_text,
+    say,
     takes_package,
     tell_overlap,
 )
@@ -39,7 +40,7 @@ from annotated_transformer.run import (
 )
 from annotated_transformer.run import train as train_run
 from annotated_transformer.run.files import FolderTakenError, quoted
-from annotated_transformer.run.screen import SCREEN
+from annotated_transformer.run.screen import tell
 
 
 @app.command()
@@ -203,10 +204,10 @@ def report(run: Run, corpus: Corpus, processes: Processes) -> None:
     """Train a run to its end and print what to do next."""
     if processes.is_main:
         languages, steps = "-".join(corpus.languages), run.recipe.steps
-        typer.echo(f"{corpus.name} train: {languages}, up to step {steps:,}", file=SCREEN)
+        tell(f"{corpus.name} train: {languages}, up to step {steps:,}")
     stopped = train_run(run, corpus, processes)
     saved = f"Saved. Resume with: {processes.command} resume {quoted(run.folder)}"
     if processes.is_main:
-        typer.echo(f"Trained. {proposed(run)}" if stopped is None else saved)
+        say(f"Trained. {proposed(run)}" if stopped is None else saved)
     if stopped is not None:
         raise typer.Exit(128 + stopped)

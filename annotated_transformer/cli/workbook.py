@@ -37,12 +37,9 @@ def launcher() -> Callable[..., Any]:
 def missing(name: str) -> InputError:
     """Make the message for something that needs the workbook, which is not available."""
     there = find_spec("transformer_workbook") is not None  # installed before it had commands
-    state, remedy = (
-        ("must be installed again", "--force-reinstall ")
-        if there
-        else ("is not installed here", "")
-    )
+    remedy = "is not installed here: pip install"
+    if there:
+        remedy = "must be installed again: pip install --force-reinstall"
     return InputError(
-        f"{name} comes with the package transformer_workbook, which {state}: "
-        f"pip install {remedy}annotated-transformer."
+        f"{name} comes with the package transformer_workbook, which {remedy} annotated-transformer."
     )

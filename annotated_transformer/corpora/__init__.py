@@ -81,8 +81,10 @@ class Corpus:
                 f"{self.name} has no split {name!r}; it has {', '.join(sorted(self.splits))}."
             )
         if next(iter(self.splits[name]), None) is None:
-            wanted = WANTED if self.kind == "pairs" else WANTED_ALONE
-            raise InputError(f"{self.name} has 0 {self.kind} in its split {name!r}, {wanted}.")
+            wanted = f"sentences in its split {name!r}, {WANTED_ALONE}"
+            if self.kind == "pairs":
+                wanted = f"pairs in its split {name!r}, {WANTED}"
+            raise InputError(f"{self.name} has 0 {wanted}.")
         return self.splits[name]
 
     def sides(self, name: str) -> tuple[list[str], ...]:
@@ -366,8 +368,7 @@ def require_lines(text: str, place: str) -> None:
         )
     if "\r" in text:
         raise InputError(
-            f"{place} contains a carriage return: if all lines end in one, `tr '\\r' '\
-            '` "
+            f"{place} contains a carriage return: if all lines end in one, `tr '\\r' '\\n'` "
             "converts the line ends."
         )
 

@@ -76,13 +76,16 @@ def settings_of(
         if (first := own.get(name)) is None:
             own[name], places[name] = value, place
         elif value not in (first, None):
-            said = f"{places[name]} is {BRIEF.repr(first)} and {place} is {BRIEF.repr(value)}"
-            raise InputError(f"{said}: they must be the same in our model.")
+            raise InputError(
+                f"{places[name]} is {BRIEF.repr(first)} and {place} is {BRIEF.repr(value)}: they "
+                "must be the same in our model."
+            )
     for name, wanted in {**dict.fromkeys(WITHOUT, False), **required}.items():
         value = own.get(name, wanted)
         if value != wanted and (value or wanted):  # null and 0 are as good as False
-            said = f"{places[name]} is {BRIEF.repr(value)}"
-            raise InputError(f"{said}, our model can only have {wanted!r}.")
+            raise InputError(
+                f"{places[name]} is {BRIEF.repr(value)}, our model can only have {wanted!r}."
+            )
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     return build(kind, {name: own[name] for name in known & own.keys()})
 

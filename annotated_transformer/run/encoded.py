@@ -16,8 +16,9 @@ from tqdm import tqdm
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.corpora.cache import CACHE_VARIABLE, kept_in
 from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.sentences import spoken
 from annotated_transformer.run.files import discard, fill_folder
-from annotated_transformer.run.screen import SCREEN
+from annotated_transformer.run.screen import SCREEN, tell
 from annotated_transformer.run.sentence_pieces import vocabulary_of_json
 from annotated_transformer.text.examples import (
     SIDES,
@@ -86,9 +87,10 @@ def told_unknown(split: str, examples: Examples, most: float = 1.0) -> str:
         InputError: if that is more than ``most`` of a side.
     """
     shares = [_unknown(side.ids) for side in examples.sides]
-    names = (" of the source's", " of the target's") if len(shares) == 2 else (" of the",)
-    told = " and ".join(f"{share:.0%}{name}" for share, name in zip(shares, names, strict=True))
-    told = f"{told} tokens in {split} are unknown to the vocabulary"
+    whose = f"{shares[0]:.0%} of the"
+    if len(shares) == 2:
+        whose = f"{shares[0]:.0%} of the source's and {shares[1]:.0%} of the target's"
+    told = f"{whose} tokens in {split} are unknown to the vocabulary"
     if max(shares) > most:
         raise InputError(
             f"{told}, at most {most:.0%} may be: use text in the languages, and written as that, "
@@ -136,9 +138,8 @@ def _read_vocabulary(path: Path) -> Vocabulary:
 
 def _shown(chunks: Iterable[list[Example]]) -> Iterable[list[Example]]:
     """Count the pairs of chunks on stderr if it takes long; the chunks stay the same."""
-    with tqdm(
-        desc="encoding", unit=" pairs", delay=PATIENCE, dynamic_ncols=True, file=SCREEN
-    ) as bar:
+    desc, unit = spoken("encoding"), spoken(" pairs")
+    with tqdm(desc=desc, unit=unit, delay=PATIENCE, dynamic_ncols=True, file=SCREEN) as bar:
         for chunk in chunks:
             yield chunk
             bar.update(len(chunk))
@@ -170,7 +171,7 @@ def _made_once(
             there = all((folder / file).is_file() for file in (*files(folder), SUMS))
             if not there or (folder / SUMS).read_bytes() != checksum(folder).encode():
                 if there:
-                    tqdm.write(f"{folder} is damaged: it is made again.", file=SCREEN)
+                    tell(f"{folder} is damaged: it is made again.")
                 discard(folder)
                 fill_folder(folder, fill)
     except OSError as error:

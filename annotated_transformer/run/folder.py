@@ -9,7 +9,6 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.decoding import Search, decode
@@ -34,7 +33,7 @@ from annotated_transformer.run.encoded import learned_vocabularies, told_unknown
 from annotated_transformer.run.files import fill_folder, locked, quoted, require_empty
 from annotated_transformer.run.preparation import Prepared, prepare
 from annotated_transformer.run.recipe import Recipe
-from annotated_transformer.run.screen import SCREEN
+from annotated_transformer.run.screen import tell
 from annotated_transformer.text.examples import Examples
 from annotated_transformer.tokens import PAD, Vocabularies
 from annotated_transformer.translation import require_known, translate
@@ -333,7 +332,7 @@ class Run:
         examples = Examples.of(self.vocabularies.encode(pairs))
         require_positions(self.model, examples.lengths, partial(corpus.place, split))
         if told := told_unknown(split, examples, 1.0 if force else 0.5):
-            tqdm.write(told, file=SCREEN)
+            tell(told)
         return evaluate(self.model, self.vocabularies, pairs, search or self.recipe.search, gold)
 
     def export(self, folder: StrPath) -> "Run":

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from annotated_transformer.corpora import Corpus, load_corpus
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.sentences import spoken
 from annotated_transformer.ground.settings import build
 from annotated_transformer.run.checkpoint import (
     load_checkpoint,
@@ -29,7 +30,7 @@ from annotated_transformer.run.learning_curve import LearningCurve
 from annotated_transformer.run.preparation import prepare
 from annotated_transformer.run.processes import ALONE, Processes, SharedTrainer
 from annotated_transformer.run.progress import Progress
-from annotated_transformer.run.screen import SCREEN
+from annotated_transformer.run.screen import SCREEN, tell
 from annotated_transformer.training import Trainer, endless_batches
 from annotated_transformer.translator import NextTokenModel
 from annotated_transformer.weights import load_tensors
@@ -73,7 +74,7 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
             run.keep_recipe()
         trainer, progress = session.trainer, session.progress
         bar = tqdm(
-            total=recipe.steps, initial=trainer.steps, unit="step", dynamic_ncols=True,
+            total=recipe.steps, initial=trainer.steps, unit=spoken("step"), dynamic_ncols=True,
             disable=not processes.is_main, file=SCREEN,
         )  # fmt: skip
         with bar, asked_to_stop() as wish:
@@ -93,10 +94,9 @@ def train(run: Run, corpus: Corpus | None = None, processes: Processes = ALONE) 
             if progress.losses:
                 session.save()
         if processes.is_main and not stop and session.start_is_best:
-            tqdm.write(
+            tell(
                 f"No validation was better than the start, of perplexity {progress.best:.4g}: the "
-                f"weights of {run.folder} are those of the start.",
-                file=SCREEN,
+                f"weights of {run.folder} are those of the start."
             )
     return Signals(stop) if stop and trainer.steps < recipe.steps else None
 
@@ -119,14 +119,13 @@ class Session:
         if text is None or text.recipe != recipe:
             text = prepare(recipe, corpus, run.vocabularies, run.device)
         if text.left_out and processes.is_main:
-            tqdm.write(
+            tell(
                 f"{text.left_out:,} of {text.left_out + len(text.train):,} training pairs are left "
-                f"out: they have more than {recipe.longest:,} tokens on a side.",
-                file=SCREEN,
+                f"out: they have more than {recipe.longest:,} tokens on a side."
             )
         for name, examples in (("train", text.train), ("val", text.val)):
             if processes.is_main and (told := told_unknown(name, examples)):
-                tqdm.write(told, file=SCREEN)
+                tell(told)
         self.val = text.val
         self.trainer, self.progress = new_trainer(run), Progress.at_first(processes.number)
         self.average: NextTokenModel = deepcopy(cast(NextTokenModel, self.trainer.model))
@@ -183,8 +182,7 @@ class Session:
         if lost and (self.progress.losses or self.progress.waited):
             self.progress.best = None
             if self.processes.is_main:
-                told = f"{self.run.weights} is gone: step {self.trainer.steps} replaces it."
-                tqdm.write(told, file=SCREEN)
+                tell(f"{self.run.weights} is gone: step {self.trainer.steps} replaces it.")
         self.save()
 
     def validate(self) -> dict[str, int | float]:

@@ -4,6 +4,10 @@ import sys
 from contextlib import suppress
 from typing import Any, TextIO, cast
 
+from tqdm import tqdm
+
+from annotated_transformer.ground.sentences import spoken
+
 
 class Screen:
     """Standard error, for output that may be lost: a progress bar, a warning."""
@@ -25,3 +29,8 @@ class Screen:
 
 
 SCREEN = cast(TextIO, Screen())
+
+
+def tell(sentence: str) -> None:
+    """Write a sentence on the screen, above a progress bar, in the language that is chosen."""
+    tqdm.write(spoken(sentence), file=SCREEN)

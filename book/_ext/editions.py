@@ -1,7 +1,7 @@
 """The editions of the book: a line for each language, with all that the site has to know of it.
 
-English is the source. A new edition is a line here, and its catalogues in ``book/locale`` and
-``transformer_workbook/locale``: ``make book LANGUAGE=…`` builds it then.
+English is the source. A new edition is a line here, and its catalogues in ``book/locale`` and in
+``locale`` of the package and the workbook: ``make book LANGUAGE=…`` builds it then.
 """
 
 import re

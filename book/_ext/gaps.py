@@ -13,7 +13,7 @@ from public_address import lesson_launchers
 from sphinx.application import Sphinx
 from sphinx.locale import _
 
-from transformer_workbook.judge.sentences import LANGUAGE_VARIABLE
+from annotated_transformer.ground.sentences import LANGUAGE_VARIABLE
 from transformer_workbook.lessons.fillings import CHAPTERS, judged, wrong_fillings
 from transformer_workbook.lessons.gaps import Gap, Notebook, gaps_of
 from transformer_workbook.lessons.to_do import read, write_to_do

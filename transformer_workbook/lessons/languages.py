@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer_workbook.judge.sentences import LANGUAGE_VARIABLE, read_catalogue, sentences_in
+from annotated_transformer.ground.sentences import LANGUAGE_VARIABLE, translations
+from transformer_workbook.judge.sentences import sentences_in
 from transformer_workbook.lessons.gaps import Notebook, source_of
 from transformer_workbook.lessons.plain_markdown import CITED, GLUED, to_plain, to_roles
 
@@ -35,9 +36,9 @@ def messages_for(lesson: Path, language: str) -> dict[str, str]:
     """Read what the book and the workbook say in a language, for the notebook of a lesson."""
     folder = lesson.parent / "locale" / language / "LC_MESSAGES"
     files = [folder / "sphinx.po", folder / "book" / f"{lesson.stem}.po"]
-    found = sentences_in(language)
+    found = dict(sentences_in(language))  # the cache keeps its own
     for file in files:
-        found |= read_catalogue(file)
+        found |= translations(file)
     return found
 
 

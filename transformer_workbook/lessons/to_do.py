@@ -7,10 +7,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.ground.errors import InputError
+from annotated_transformer.ground.errors import InputError, require_choice
 from annotated_transformer.ground.inputs import StrPath, require_path
+from annotated_transformer.ground.sentences import ENGLISH, languages
 from annotated_transformer.run.files import write_atomically
-from transformer_workbook.judge.sentences import ENGLISH, require_language
 from transformer_workbook.lessons.gaps import Notebook, gaps_of, source_of
 from transformer_workbook.lessons.languages import in_language
 from transformer_workbook.places import ROOT, SHIPPED
@@ -104,7 +104,7 @@ def write_lessons(
             then.
     """
     folder = require_path("folder", folder)
-    require_language(language)
+    require_choice("language", language, languages())
     if folder.is_file():
         raise InputError(f"{folder} is a file, it must be a folder.")
     wanted = {folder / f"{stem}.ipynb": path for stem, path in chosen(names).items()}
