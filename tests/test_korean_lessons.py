@@ -18,7 +18,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from nbclient import NotebookClient
 
 from annotated_transformer.ground.errors import InputError
-from transformer_workbook.judge.sentences import LANGUAGE_VARIABLE
+from annotated_transformer.ground.sentences import LANGUAGE_VARIABLE
 from transformer_workbook.lessons.fillings import wrong_fillings
 from transformer_workbook.lessons.gaps import gaps_of, source_of
 from transformer_workbook.lessons.languages import translated

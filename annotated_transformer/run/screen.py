@@ -34,3 +34,4 @@ SCREEN = cast(TextIO, Screen())
 def tell(sentence: str) -> None:
     """Write a sentence on the screen, above a progress bar, in the language that is chosen."""
     tqdm.write(spoken(sentence), file=SCREEN)
+    SCREEN.flush()
