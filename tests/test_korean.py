@@ -49,7 +49,7 @@ from transformer_workbook.judge.sentences import CATALOGUES
 from update_catalogues import of_the_command_line, of_the_outputs, of_the_site, of_the_workbook
 
 KOREAN = EDITIONS["ko"]
-PAGES = translated_pages("ko")
+PAGES = [page for page in translated_pages("ko") if page != "printed"]
 READ = [page for page in PAGES if page.startswith("book/")]
 ROOT = Path(__file__).resolve().parent.parent
 WORKBOOK = CATALOGUES / "ko" / "LC_MESSAGES" / "workbook.po"

@@ -35,6 +35,16 @@ def outputs(path: Path) -> Iterator[tuple[str, str]]:
                 yield kind, "".join(text)
 
 
+def test_every_value_of_a_message_has_its_place() -> None:
+    """Bare places keep the order; numbered ones turn it round."""
+    for message, said in PRINTED.items():
+        numbered = sorted(map(int, re.findall(r"\{(\d+)\}", said)))
+        bare = said.count("{}")
+        assert message.count("{}") == bare + len(numbered), message
+        assert numbered == list(range(len(numbered))), message
+        assert not (bare and numbered), message
+
+
 def lost(text: str, said: str) -> Counter[str]:
     """Return the numbers of a text that are gone; of a word, "a tenth", there may be new ones."""
     return Counter(DIGITS.findall(text)) - Counter(DIGITS.findall(said))
