@@ -23,6 +23,7 @@ from printed_phrases import all_messages, messages  # noqa: E402
 
 PRINTED = {m.id: m.string for m in messages_of(catalogue_of(NAME, "ko")) if m.string}
 PAGES = sorted(ROOT.glob("book/**/*.ipynb"))
+HREF = "{http://www.w3.org/1999/xlink}href"
 DIGITS = re.compile(r"\d+")
 
 
@@ -63,6 +64,9 @@ def test_numbers_and_tags_of_every_output_stay(path: Path) -> None:
             assert lost(unescape(text), unescape(said)) == Counter()
         elif kind == "image/svg+xml":
             figure = ElementTree.fromstring(phrases.say_svg(text))
+            parts = list(figure.iter())
+            used = {part.get(HREF) for part in parts if part.get(HREF, "").startswith("#")}
+            assert used <= {f"#{part.get('id')}" for part in parts}
             drawn = len(LABEL.findall(phrases.say_svg(text)))
             written = sum(1 for _ in figure.iter("{http://www.w3.org/2000/svg}text"))
             assert drawn + written == len(LABEL.findall(text)) > 0

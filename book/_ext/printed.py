@@ -41,6 +41,7 @@ LABEL = re.compile(
     r"(?P<glyphs>.*?)</g>",
     re.DOTALL,
 )
+DEFINED = re.compile("<defs>.*?</defs>", re.DOTALL)
 GLYPH = re.compile(r"<use [^>]*?(?:translate\((?P<x>[\d.]+)[^>]*)?/>")
 EM, LAST = 100, 60
 """Matplotlib draws letters a hundred units high; the last of a label is about that wide."""
@@ -154,8 +155,9 @@ class Phrases:
         anchor, x = {"ytick": ("end", width), "legend": ("start", 0)}.get(
             part, ("middle", width / 2)
         )
+        letters = "".join(DEFINED.findall(found["glyphs"]))  # those that other labels use as well
         return (
-            f'<text {found["style"] or ""}transform="{found["place"]}" x="{x:.1f}" '
+            f'{letters}<text {found["style"] or ""}transform="{found["place"]}" x="{x:.1f}" '
             f'text-anchor="{anchor}" font-family="sans-serif" font-size="{EM * scale:g}">'
             f"{escape(said)}</text>"
         )
