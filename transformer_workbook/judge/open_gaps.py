@@ -49,8 +49,14 @@ def _tell(
     traceback: TracebackType,
     tb_offset: int | None = None,
 ) -> None:
-    """Say which gap is open, in place of a traceback."""
-    print(next(iter(OPEN.values())))
+    """Say which gap is open, and the error in one line, in place of a traceback.
+
+    The error may be the gap's own; where Python cannot read a line, it shows the line.
+    """
+    if isinstance(error, SyntaxError):
+        shell.showsyntaxerror()
+    else:
+        print(next(iter(OPEN.values())), f"{kind.__name__}: {error}", sep="\n")
 
 
 def _go_on(result: Any) -> None:
