@@ -306,6 +306,17 @@ def test_a_folder_that_is_always_taken_away_again_is_somebody_elses(tmp_path, mo
         fill_folder(tmp_path / "run", lambda path: (path / "mine").write_text("1"))
 
 
+def test_a_place_where_no_folder_can_be_made_is_nobody_elses(tmp_path, monkeypatch):
+    """As in /proc of Linux."""
+
+    def refused(path, **options):
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refused)
+    with pytest.raises(OSError, match="run could not be written"):
+        fill_folder(tmp_path / "run", lambda path: (path / "mine").write_text("1"))
+
+
 @pytest.mark.parametrize("place", ["loop", "loop/run"])
 def test_a_link_that_leads_to_itself(tmp_path, place):
     (tmp_path / "loop").symlink_to("loop")

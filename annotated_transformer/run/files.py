@@ -136,11 +136,16 @@ def _claim(folder: Path) -> FileLock:
             with suppress(FileNotFoundError, IsADirectoryError):  # another process was first
                 folder.unlink()
         # A missing folder was just removed, and an existing one just made.
-        with suppress(FileNotFoundError, FileExistsError):
+        problem: OSError | None = None
+        try:
             folder.mkdir(parents=True, exist_ok=True)
+        except (FileNotFoundError, FileExistsError) as error:
+            problem = error  # or it is a place where nothing can be made, such as /proc
+            continue
+        with suppress(FileNotFoundError):
             lock.acquire()
             return lock
-    raise Timeout(str(folder))
+    raise problem or Timeout(str(folder))
 
 
 def _empty(folder: Path) -> None:
