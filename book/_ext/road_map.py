@@ -24,9 +24,9 @@ from sphinx.util.osutil import relative_uri
 OPENING = re.compile(r"# (?P<title>[^\n]+)\n+> (?P<question>(?:[^\n]+\n?)+)")
 
 # For each width of window: the number of steps in a row, and the width of one. See front.css.
-DRAWINGS = {"wide": (9, 146), "middle": (4, 184), "narrow": (1, 350)}
+DRAWINGS = {"wide": (10, 131), "middle": (4, 184), "narrow": (1, 350)}
 TITLE, TEXT, LINE = 14, 13, 15
-RADIUS, LABEL, GAP = 12, 22, 10
+RADIUS, LABEL, GAP = 12, 22, 8
 WORDS_BESIDE = 300
 """In a step that is wider than this, the words are beside its circle, otherwise below."""
 LETTER = 0.48
