@@ -109,11 +109,13 @@ def test_a_message_is_what_the_code_says_and_a_models_words_are_none() -> None:
     ("part", "anchor", "x"), [("text", "middle", 3.0), ("legend", "start", 0), ("ytick", "end", 6)]
 )
 def test_a_label_is_written_where_it_was_drawn(part: str, anchor: str, x: float) -> None:
+    """At the end of a tick of the y-axis, the beginning of a legend's line, else in its middle."""
     drawn = (
-        f'<svg xmlns="http://www.w3.org/2000/svg"><g id="{part}_1"><!-- loss -->\n'
+        '<svg xmlns="http://www.w3.org/2000/svg"><g id="ytick_7"><g><use href="#a"/></g></g>'
+        f'<g id="{part}_1"><!-- loss -->\n'
         '<g transform="translate(7 8) rotate(-90) scale(0.1 -0.1)"><use href="#a"/></g></g></svg>'
     )
-    (label,) = ElementTree.fromstring(Phrases({"loss": "손실"}).say_svg(drawn))[0]
+    (label,) = ElementTree.fromstring(Phrases({"loss": "손실"}).say_svg(drawn))[1]
     assert label.text == "손실"
     assert label.get("transform") == "translate(7 8) rotate(-90)"
     assert (label.get("text-anchor"), float(label.get("x"))) == (anchor, x)

@@ -41,6 +41,7 @@ LABEL = re.compile(
     r"(?P<glyphs>.*?)</g>",
     re.DOTALL,
 )
+GROUP = re.compile(r'</g>|<g(?=[ >])(?: id="(?P<name>[^"]*)")?[^>]*(?<!/)>')
 DEFINED = re.compile("<defs>.*?</defs>", re.DOTALL)
 GLYPH = re.compile(r"<use [^>]*?(?:translate\((?P<x>[\d.]+)[^>]*)?/>")
 EM, LAST = 100, 60
@@ -150,11 +151,9 @@ class Phrases:
         scale = float(found["scale"])
         *_, last = GLYPH.finditer(found["glyphs"])
         width = scale * (float(last["x"] or 0) + LAST)
-        groups = re.findall(r'<g id="([a-z]+)', svg[: found.start()])
-        part = next((one for one in reversed(groups) if one in ("xtick", "ytick", "legend")), "")
-        anchor, x = {"ytick": ("end", width), "legend": ("start", 0)}.get(
-            part, ("middle", width / 2)
-        )
+        places = {"ytick": ("end", width), "legend": ("start", 0)}
+        inside = "".join(_groups(svg[: found.start()]))
+        anchor, x = next((places[part] for part in places if part in inside), ("middle", width / 2))
         letters = "".join(DEFINED.findall(found["glyphs"]))  # those that other labels use as well
         return (
             f'{letters}<text {found["style"] or ""}transform="{found["place"]}" x="{x:.1f}" '
@@ -169,6 +168,17 @@ def _pattern(message: str) -> re.Pattern[str]:
     words = len(re.findall(r"[^\W\d_]{3,}", " ".join(literal)))
     value = (NUMBER.pattern, r"\S+", ".+?")[min(words, 2)]
     return re.compile(f"({value})".join(map(re.escape, literal)))
+
+
+def _groups(svg: str) -> list[str]:
+    """Return the names of the groups that are open at the end of a part of a figure."""
+    groups: list[str] = []
+    for tag in GROUP.finditer(svg):
+        if tag[0] == "</g>":
+            groups.pop()
+        else:
+            groups.append(tag["name"] or "")
+    return groups
 
 
 def _width(text: str) -> int:
