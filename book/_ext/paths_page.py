@@ -76,7 +76,7 @@ class PathDirective(SphinxDirective):
             nodes.paragraph("", route.for_whom),
             caption(told.format(reads=reads, gaps=gaps, exercises=exercises)),
             table(columns, rows, "paths"),
-            *questions(route),
+            *self.questions(route),
         ]
 
     def cells(self, meeting: Meeting) -> Iterator[Cell]:
@@ -90,19 +90,29 @@ class PathDirective(SphinxDirective):
         yield [titles]
         yield [times]
         if meeting.in_class:
-            message = nodes.paragraph("", meeting.in_class)
-            self.set_source_info(message)  # inside a table it would have none, and be no message
-            yield [message]
+            yield [self.message(meeting.in_class)]
 
+    def message(self, text: str) -> nodes.paragraph:
+        """Write a message of this page inside a table or a list, where it would have no source."""
+        paragraph = nodes.paragraph("", text)
+        self.set_source_info(paragraph)
+        return paragraph
 
-def questions(route: Route) -> Iterator[nodes.Node]:
-    """Yield a question of each meeting for the exam; its answer is folded."""
-    for number, meeting in enumerate(route.meetings, start=1):
-        if meeting.question:
-            yield nodes.paragraph("", f"{number}. {meeting.question}")
-            yield nodes.raw("", "<details><summary>Answer</summary>", format="html")
-            yield nodes.paragraph("", meeting.answer)
-            yield nodes.raw("", "</details>", format="html")
+    def questions(self, route: Route) -> Iterator[nodes.enumerated_list]:
+        """Yield the questions of the meetings for the exam; the answers are folded."""
+        items = [
+            nodes.list_item(
+                "",
+                self.message(meeting.question),
+                nodes.raw("", "<details><summary>Answer</summary>", format="html"),
+                self.message(meeting.answer),
+                nodes.raw("", "</details>", format="html"),
+            )
+            for meeting in route.meetings
+            if meeting.question
+        ]
+        if items:
+            yield nodes.enumerated_list("", *items, enumtype="arabic", prefix="", suffix=".")
 
 
 def show(app: Sphinx, document: nodes.document) -> None:
