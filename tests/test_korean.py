@@ -457,6 +457,26 @@ def test_each_page_names_its_language_and_leads_to_the_other(site: Path, korean:
             assert "hidden" not in link
 
 
+def test_an_edition_keeps_what_is_in_its_language_and_shares_the_rest(tmp_path: Path) -> None:
+    edition, site = tmp_path / "ko", tmp_path / "site"
+    names = "_images/a.svg", "_images/a-ko.svg", "_sources/b.ipynb", "_static/laboratory/c.js"
+    for place, texts in ((edition, "1111"), (site, "1 21")):
+        for name, text in zip(names, texts, strict=True):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            if text != " ":
+                (place / name).write_text(text)
+    (edition / "book").mkdir()
+    page = edition / "book" / "a.html"
+    page.write_text("".join(f'<a href="../{name}?v=1">' for name in names))
+    join_editions.share(edition, site, "ko")
+    assert [(edition / name).exists() for name in names] == [False, True, True, False]
+    ups = re.findall(r'"((?:\.\./)+)', page.read_text())
+    assert ups == ["../../", "../", "../", "../../"]
+    (edition / "_images" / "b.svg").write_text("1")
+    with pytest.raises(ValueError, match=r"b\.svg has no twin"):
+        join_editions.share(edition, site, "ko")
+
+
 PUBLIC = "https://someone.github.io/course/"
 
 

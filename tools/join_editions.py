@@ -1,16 +1,17 @@
 """Put the site of an edition beside the English one, and open the way between them.
 
 ``python tools/join_editions.py _build/ko/_build/html _build/html ko``: what both have (figures,
-notebooks, the laboratory with its models) is kept once, but for figures with labels in its language
-(`printed.py`); a page that exists on both sides shows its link to the other.
+notebooks, the laboratory with its models) is kept once; a page that exists on both sides shows its
+link to the other.
 """
 
+import filecmp
 import re
 import shutil
 import sys
 from itertools import starmap
 from pathlib import Path
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote, urljoin, urlsplit
 
 SHARED = ("_images", "_sources", "_downloads", "_static/laboratory")
 TO_SHARED = re.compile(rf'(?<=")((?:\.\./)*)((?:{"|".join(SHARED)})/[^"]*)')
@@ -24,19 +25,23 @@ STATED = re.compile(ALTERNATE.format('([^"]*)', '([^"]*)'))
 def share(edition: Path, site: Path, language: str) -> None:
     """Delete from an edition what the site has as well, and lead its pages there.
 
+    What is in its language stays: a figure with other labels, a notebook to do.
+
     Raises:
         ValueError: if the site lacks a file of the edition.
     """
     for path in [p for name in SHARED for p in (edition / name).rglob("*") if p.is_file()]:
-        if path.stem.endswith(f"-{language}"):
-            continue
-        if not (site / path.relative_to(edition)).exists():
+        twin = site / path.relative_to(edition)
+        if twin.exists():
+            if filecmp.cmp(path, twin, shallow=False):
+                path.unlink()
+        elif not path.stem.endswith(f"-{language}"):
             raise ValueError(f"{path} has no twin in {site}: build both again.")
-        path.unlink()
 
     def address(found: re.Match[str]) -> str:
         up, name = found.groups()
-        return found[0] if (edition / unquote(name)).exists() else f"../{up}{name}"
+        stays = (edition / unquote(urlsplit(name).path)).exists()
+        return found[0] if stays else f"../{up}{name}"
 
     for page in edition.rglob("*.html"):
         html = page.read_text(encoding="utf-8")
