@@ -14,14 +14,12 @@ from pathlib import Path
 from types import MappingProxyType
 from unicodedata import east_asian_width
 
-from babel.messages import Catalog
-from babel.messages.pofile import read_po
-from catalogues import catalogue_of, messages
 from docutils import nodes
-from editions import SOURCE
+from editions import SOURCE, TRANSLATED
 from sphinx.application import Sphinx
 
-from transformer_workbook.judge.sentences import CATALOGUES
+from annotated_transformer.ground.sentences import translations
+from transformer_workbook.judge.sentences import sentences_in
 
 NAME = "printed"
 WORD = re.compile(r"[^\W\d_]{2}")
@@ -162,6 +160,7 @@ class Phrases:
         )
 
 
+@cache
 def _pattern(message: str) -> re.Pattern[str]:
     """Return what a message fits: the fewer words it has, the less may stand in its places."""
     literal = PLACE.split(message)
@@ -188,13 +187,9 @@ def _width(text: str) -> int:
 @cache
 def phrases_of(language: str) -> Phrases:
     """Read what is printed, and what the workbook says of answers."""
-    with (CATALOGUES / language / "LC_MESSAGES" / "workbook.po").open("rb") as file:
-        catalogues = catalogue_of(NAME, language) or Catalog(), read_po(file)
-    printed, verdicts = (
-        {m.id: m.string for m in messages(catalogue) if m.string and not m.fuzzy}
-        for catalogue in catalogues
-    )
-    return Phrases(printed, {m: said for m, said in verdicts.items() if "{" not in m})
+    verdicts = sentences_in(language).items()
+    printed = translations(TRANSLATED[language].folder / f"{NAME}.po")
+    return Phrases(printed, {message: said for message, said in verdicts if "{" not in message})
 
 
 def speak(app: Sphinx, document: nodes.document) -> None:
@@ -203,9 +198,9 @@ def speak(app: Sphinx, document: nodes.document) -> None:
     if language == SOURCE:
         return
     phrases = phrases_of(language)
-    for output in document.findall(
-        lambda n: "cell_output" in getattr(n, "attributes", {}).get("classes", ())
-    ):
+    for output in document.findall(nodes.container):
+        if "cell_output" not in output["classes"]:
+            continue
         for block in output.findall(nodes.literal_block):
             _replace(block, phrases.say)
         for raw in output.findall(nodes.raw):
