@@ -35,6 +35,7 @@ from docutils import nodes
 from editions import EDITIONS, TRANSLATED, Edition
 from languages import LINK, Fold, address
 from playwright.sync_api import expect
+from printed import NAME as PRINTED
 from sphinx.util.nodes import extract_messages
 
 import join_editions
@@ -49,7 +50,7 @@ from transformer_workbook.judge.sentences import CATALOGUES
 from update_catalogues import of_the_command_line, of_the_outputs, of_the_site, of_the_workbook
 
 KOREAN = EDITIONS["ko"]
-PAGES = [page for page in translated_pages("ko") if page != "printed"]
+PAGES = [page for page in translated_pages("ko") if page != PRINTED]
 READ = [page for page in PAGES if page.startswith("book/")]
 ROOT = Path(__file__).resolve().parent.parent
 WORKBOOK = CATALOGUES / "ko" / "LC_MESSAGES" / "workbook.po"
@@ -129,7 +130,7 @@ def test_a_release_has_all_messages_of_the_site_in_korean() -> None:
 def test_a_release_has_all_that_is_printed_in_korean() -> None:
     """What a model reads or says stays as it is, in the catalogue as well."""
     now = (message.id for message in messages(of_the_outputs()))
-    tell_what_is_behind(catalogue_of("printed", "ko"), now, lambda message, _: not message.string)
+    tell_what_is_behind(catalogue_of(PRINTED, "ko"), now, lambda message, _: not message.string)
 
 
 def test_a_release_has_all_sentences_about_answers_in_korean() -> None:

@@ -7,10 +7,9 @@ _build/gettext book/06_multi_head_attention``.
 """
 
 import re
-import shutil
 import sys
-import tempfile
 import tomllib
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from babel.messages.pofile import read_po, write_po
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-from catalogues import messages, translated_pages  # noqa: E402
+from catalogues import messages, open_catalogue, translated_pages  # noqa: E402
 from contents import entries  # noqa: E402
 from editions import LOCALE, TRANSLATED  # noqa: E402
 from laboratory_page import OFFERS  # noqa: E402
@@ -103,42 +102,25 @@ def of_the_command_line() -> Catalog:
 
 def main(folder: Path, new: list[str]) -> None:
     """Update the catalogues that there are, and begin those that are named."""
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, catalogue in (("sphinx", of_the_site()), (PRINTED, of_the_outputs())):
-            with Path(scratch, f"{name}.pot").open("wb") as file:
-                write_po(file, catalogue, width=0)
-        old = [page for language in TRANSLATED for page in translated_pages(language)]
-        for page in dict.fromkeys([*old, *new]):
-            if (template := folder / f"{page}.pot").exists():
-                target = Path(scratch, f"{page}.pot")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(template, target)
-        bring(Path(scratch), LOCALE)
-    for name, catalogue, locale in (
-        ("workbook", of_the_workbook(), WORKBOOK / "locale"),
-        ("annotated_transformer", of_the_command_line(), CATALOGUES),
-    ):
-        with tempfile.TemporaryDirectory() as scratch:
-            with Path(scratch, f"{name}.pot").open("wb") as file:
-                write_po(file, catalogue, width=0)
-            bring(Path(scratch), locale)
+    old = [page for language in TRANSLATED for page in translated_pages(language)]
+    pages = {page: open_catalogue(folder / f"{page}.pot") for page in (*old, *new)}
+    site = {"sphinx": of_the_site(), PRINTED: of_the_outputs()}
+    bring({name: page for name, page in pages.items() if page} | site, LOCALE)
+    bring({"workbook": of_the_workbook()}, WORKBOOK / "locale")
+    bring({"annotated_transformer": of_the_command_line()}, CATALOGUES)
 
 
-def bring(templates: Path, locale: Path) -> None:
+def bring(templates: Mapping[str, Catalog], locale: Path) -> None:
     """Update the catalogues in a folder by their templates.
 
     A sentence that changed is translated anew: a guess from a similar one is hardly ever right, and
     to look for it took ten minutes.
     """
-    for path in sorted(templates.rglob("*.pot")):
-        name = path.relative_to(templates).with_suffix(".po")
+    for name, template in templates.items():
         for language in TRANSLATED:
-            target = locale / language / "LC_MESSAGES" / name
-            with path.open("rb") as template:
-                new = read_po(template)
-            with (target if target.exists() else path).open("rb") as known:
-                catalogue = read_po(known, locale=language)
-            catalogue.update(new, no_fuzzy_matching=True)
+            target = locale / language / "LC_MESSAGES" / f"{name}.po"
+            catalogue = open_catalogue(target) or Catalog(language, project=template.project)
+            catalogue.update(template, no_fuzzy_matching=True)
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("wb") as file:
                 write_po(file, catalogue, width=0, ignore_obsolete=True)

@@ -15,11 +15,10 @@ from docutils import nodes
 from languages import translated
 from reading_time import reading
 from road_map import Step, steps
-from sources_page import Cell, table
+from sources_page import Cell, Messages, table
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
-from sphinx.util.docutils import SphinxDirective
 
 from transformer_workbook.chapters.paths import FILE, Meeting, Route, routes
 from transformer_workbook.lessons import gaps_of
@@ -51,7 +50,7 @@ def link(docname: str, text: str) -> addnodes.pending_xref:
     )  # fmt: skip
 
 
-class PathDirective(SphinxDirective):
+class PathDirective(Messages):
     """A path: for whom it is, its hours, and its meetings."""
 
     required_arguments = 1
@@ -91,12 +90,6 @@ class PathDirective(SphinxDirective):
         yield [times]
         if meeting.in_class:
             yield [self.message(meeting.in_class)]
-
-    def message(self, text: str) -> nodes.paragraph:
-        """Write a message of this page inside a table or a list, where it would have no source."""
-        paragraph = nodes.paragraph("", text)
-        self.set_source_info(paragraph)
-        return paragraph
 
     def questions(self, route: Route) -> Iterator[nodes.enumerated_list]:
         """Yield the questions of the meetings for the exam; the answers are folded."""

@@ -49,8 +49,18 @@ def table(columns: dict[str, int], body: Iterable[list[Cell]], *kinds: str) -> n
     return nodes.table("", group, classes=["sources", "colwidths-given", *kinds])
 
 
-class SourcesDirective(SphinxDirective):
-    """What both directives share: the rows of the file, and messages for the catalogue."""
+class Messages(SphinxDirective):
+    """A directive with messages inside a table or a list, where they would have no source."""
+
+    def message(self, text: str) -> nodes.paragraph:
+        """Write what the catalogue of the page may have in another language."""
+        node = nodes.paragraph(text, "", *self.parse_inline(text)[0])
+        self.set_source_info(node)
+        return node
+
+
+class SourcesDirective(Messages):
+    """What both directives share: the rows of the file."""
 
     def rows(self) -> list[dict[str, str]]:
         """Read the file, and rebuild the page when it changes."""
@@ -58,12 +68,6 @@ class SourcesDirective(SphinxDirective):
         self.env.note_dependency(str(path))
         with path.open(newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
-
-    def message(self, text: str) -> nodes.paragraph:
-        """Write what the catalogue of the page may have in another language."""
-        node = nodes.paragraph(text, "", *self.parse_inline(text)[0])
-        self.set_source_info(node)
-        return node
 
 
 class SourcesCounts(SourcesDirective):
