@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from annotated_transformer.ground.sentences import ENGLISH, LANGUAGE_VARIABLE
+
 
 def start(
     folder: Annotated[Path, typer.Argument(help="A new folder for your package.")],
@@ -69,10 +71,10 @@ def lessons(
     language: Annotated[
         str,
         typer.Option(
-            envvar="ANNOTATED_TRANSFORMER_LANGUAGE",
+            envvar=LANGUAGE_VARIABLE,
             help="The language of the text, and of what the checks say: en or ko.",
         ),
-    ] = "en",
+    ] = ENGLISH,
 ) -> None:
     """Write lessons to do: notebooks whose decisive lines are yours to write.
 
