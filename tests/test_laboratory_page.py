@@ -637,6 +637,7 @@ def test_two_seeds_stand_side_by_side(writer: Page, address: str) -> None:
     writer.locator("[name=twice]").check()
     expect(writer.locator(".translation h2")).to_have_text(["seed 7", "seed 8"])
     texts = [written(writer, column) for column in range(2)]
+    expect(writer).to_have_url(re.compile("twice=on"))
     link = writer.url
     for seed, text in zip((7, 8), texts, strict=True):
         writer.goto(f"{address}index.html?model={CAPTIONS}&sample={seed}&sentence=A+man")
