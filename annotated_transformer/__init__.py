@@ -28,4 +28,4 @@ from annotated_transformer.ground.old_names import OldNames
 
 sys.meta_path.append(OldNames())
 
-__version__ = "0.3.0"
+__version__ = "1.0.0"

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -174,6 +174,11 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep the test report free of one line per request."""
+
+    def handle(self) -> None:
+        """Answer, as long as the page that asks is there."""
+        with suppress(ConnectionError):
+            super().handle()
 
 
 @contextmanager

@@ -104,7 +104,8 @@ def test_assignments_and_returns_keep_their_names_and_shapes() -> None:
 
 def test_other_lines_become_one_that_raises() -> None:
     source = "for y in x:\n    y = y + 1\n    print(y)"
-    emptied = 'for y in x:\n    raise NotImplementedError("yours to write")'
+    left = 'raise NotImplementedError("yours to write")  # 2 lines in its place'
+    emptied = f"for y in x:\n    {left}"
     assert of_class(source, (2, 3)).emptied() == emptied
 
 

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from annotated_transformer.cli import app
 from transformer_workbook.chapters import CHAPTERS
 from transformer_workbook.chapters.paths import routes
+from transformer_workbook.judge.progress import FILE
 
 PAGE = Path(__file__).resolve().parent.parent / "book" / "paths.md"
 
@@ -34,5 +35,9 @@ def test_a_lecture_of_the_seminar_is_planned_to_the_minute() -> None:
 
 def test_progress_follows_a_path(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["progress", str(tmp_path), "--path", "six_evenings"])
-    lines = told.output.splitlines()
+    *lines, last = told.output.splitlines()
     assert [int(line.split()[0]) for line in lines] == [2, 3, 5, 6, 7, 8, 12]
+    assert last == f"{tmp_path} has no {FILE}: the checks write it there."
+    (tmp_path / FILE).write_text('{"ring": "right"}', encoding="utf-8")
+    told = CliRunner().invoke(app, ["progress", str(tmp_path), "--path", "six_evenings"])
+    assert len(told.output.splitlines()) == 7

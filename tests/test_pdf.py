@@ -3,10 +3,12 @@
 import unicodedata
 from pathlib import Path
 
+import pytest
 from contents import Entry, entries, write_pages
 from playwright.sync_api import Browser
 
 import make_pdf
+from annotated_transformer import __version__
 from browser import serve
 
 FOLD = "<details><summary><p>{0}</p>\n<p>{0}</p></summary><div>{1}</div></details>"
@@ -28,7 +30,8 @@ def test_the_pdf_is_complete(tmp_path: Path, browser: Browser) -> None:
     with serve(tmp_path) as base, browser.new_page() as page:
         pages = [Entry("First", "a", True), Entry("Second", "b", True)]
         parts = make_pdf.print_pages(page, base, pages)
-        writer = make_pdf.joined(page, "A course", parts)
+        names = {"language": "en", "title": "A course", "contents": "Contents", "root": base}
+        writer = make_pdf.joined(page, names, parts)
     outline = [entry.title for entry in writer.outline if not isinstance(entry, list)]
     assert outline == ["Contents", "First", "Second"]
     links = [str(a.get_object()) for page in writer.pages for a in page.get("/Annots", [])]
@@ -36,13 +39,24 @@ def test_the_pdf_is_complete(tmp_path: Path, browser: Browser) -> None:
     # Some fonts draw two letters as one.
     told = [unicodedata.normalize("NFKC", page.extract_text()) for page in writer.pages]
     texts = [" ".join(text.split()) for text in told]
-    contents, alpha, beta = texts
-    assert contents == "A course First 1. Alpha 2 Second 2. Beta 3 1"
+    cover, contents, alpha, beta = texts
+    assert cover == f"A course version {__version__}"
+    assert contents == "Contents First 1. Alpha 3 Second 2. Beta 4 2"
     assert "Text of Alpha." in alpha
     assert "think first" in alpha
     assert "folded" not in alpha
     assert "Text of Beta." in beta
-    assert [text.rsplit(" ", 1)[-1] for text in texts] == ["1", "2", "3"]
+    assert [text.rsplit(" ", 1)[-1] for text in texts[1:]] == ["2", "3", "4"]
+
+
+def test_what_is_wider_than_a_sheet_is_told(tmp_path: Path, browser: Browser) -> None:
+    write(tmp_path, "a", "1.", "Alpha", f"<pre style='overflow: auto'>{'x' * 200}</pre>")
+    with (
+        serve(tmp_path) as base,
+        browser.new_page() as page,
+        pytest.raises(ValueError, match="a: <pre"),
+    ):
+        make_pdf.print_pages(page, base, [Entry("First", "a", True)])
 
 
 def test_the_pages_are_those_of_the_contents(tmp_path: Path) -> None:

@@ -150,6 +150,9 @@ def test_the_lock_satisfies_every_direct_dependency_which_all_modules_keep_to() 
         canonicalize_name(name): version for name, version in (line.split("==") for line in LOCK)
     }
     for requirement in map(Requirement, direct):
+        if requirement.name == project["name"]:
+            assert requirement.extras <= project["optional-dependencies"].keys()
+            continue
         version = locked.get(canonicalize_name(requirement.name))
         assert version, f"{requirement.name} is not in requirements.txt: run `make lock`"
         assert requirement.specifier.contains(version), f"{requirement} is locked at {version}"

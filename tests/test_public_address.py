@@ -11,6 +11,7 @@ import yaml
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
+from feed import feed
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from public_address import lesson_launchers, site_address, sitemap, summarise_card
 
@@ -59,6 +60,22 @@ def test_the_sitemap_has_every_page() -> None:
         f"{SITE}a.html",
         f"{SITE}b/c&d.html",
     ]
+
+
+def test_the_feed_has_every_dated_version() -> None:
+    dated = "## 1.1 - 2027-02-03\n\n- b & *d*\n\n## 1.0 - 2027-01-02\n\n- a\n"
+    written = f"# Log\n\n## 2.0 - unreleased\n\n- c\n\n{dated}"
+    root = ET.fromstring(feed(written, "A course", SITE, "log.html").encode())
+    entries = [
+        [each.findtext(f"{{*}}{name}") for name in ("title", "updated", "content")]
+        for each in root.iterfind("{*}entry")
+    ]
+    assert entries == [
+        ["A course 1.1", "2027-02-03T00:00:00Z", "<ul>\n<li>b &amp; <em>d</em></li>\n</ul>\n"],
+        ["A course 1.0", "2027-01-02T00:00:00Z", "<ul>\n<li>a</li>\n</ul>\n"],
+    ]
+    assert root.findtext("{*}updated") == "2027-02-03T00:00:00Z"
+    assert len({each.text for each in root.iter("{http://www.w3.org/2005/Atom}id")}) == 3
 
 
 def test_a_card_says_how_the_text_begins() -> None:

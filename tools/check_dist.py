@@ -96,6 +96,8 @@ def main() -> None:
     found = [f"{a.name}: {fault}" for a in archives for fault in faults(names_in(a), needed)]
     if found:
         sys.exit("\n".join(found))
+    twine = Path(sys.executable).with_name("twine")
+    subprocess.run([twine, "check", "--strict", *archives], check=True)
     (wheel,) = BUILT.glob("*.whl")
     use(wheel)
     bill = wheel.with_suffix(".cdx.json")

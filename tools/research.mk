@@ -3,11 +3,28 @@
 BENCH := .bench-venv
 OLDEST := .oldest-venv
 
-.PHONY: pdf pictures records capstone bench accelerator portability scale killtest mutants coverage oldest audit branch release
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' annotated_transformer/__init__.py)
+RELEASED := _build/release
 
-## pdf: print the website into _build/course.pdf (through Debian's chromium)
-pdf: $(CHECKED) $(SITE)
-	PYTHONPATH=tests:book/_ext $(BIN)/python tools/make_pdf.py $(dir $(SITE)) _build/course.pdf
+.PHONY: pdf archive versions pictures records capstone bench accelerator portability scale killtest mutants coverage oldest audit branch release publish
+
+## pdf: print every edition of the website into _build/release (through Debian's chromium; minutes)
+pdf: $(CHECKED) $(EDITIONS)
+	mkdir -p $(RELEASED)
+	for language in en $(TRANSLATED); do PYTHONPATH=tests:book/_ext $(BIN)/python tools/make_pdf.py \
+		$(dir $(SITE)) $(RELEASED)/course-$$language.pdf $$language || exit; done
+
+## archive: pack the website for use without a network (_build/release/site.zip)
+archive: $(CHECKED) $(EDITIONS)
+	mkdir -p $(RELEASED)
+	$(BIN)/python tools/pack_site.py $(dir $(SITE)) $(RELEASED)/site.zip
+
+## versions: put the sites of all releases beside the latest, and lead from each page to its others
+versions: $(EDITIONS)
+	gh release list --json tagName --jq '.[].tagName' | while read tag; do \
+		gh release download $$tag --pattern site.zip --output _build/$$tag.zip && \
+		$(BIN)/python -m zipfile -e _build/$$tag.zip _build/html/$$(expr "$$tag" : 'v\([0-9]*\.[0-9]*\)') || exit; done
+	PYTHONPATH=book/_ext $(BIN)/python tools/join_versions.py $(dir $(SITE))
 
 ## pictures: take the pictures of the README, and one of every page at three widths (into _build/pictures)
 pictures: $(CHECKED) $(SITE)
@@ -81,10 +98,20 @@ branch: $(INSTALLED)
 	git -c user.name=github-actions -c user.email=actions@users.noreply.github.com commit --quiet --message "The lessons to do"
 	git push --force origin HEAD:lessons
 
-## release: publish what `make dist` has built under a tag, if all places say its version (TAG=v1.2.3)
+## release: check everything, build what is published, and push the tag of the version (DRY_RUN=1: do not push)
 release:
+	$(PYTHON) tools/check_tag.py v$(VERSION)
+	$(MAKE) book LANGUAGE=ko
+	$(MAKE) lint test verify dist pdf archive RELEASE=1
+	git diff --quiet HEAD
+	git rev-parse --quiet --verify v$(VERSION) || git tag --annotate v$(VERSION) --message "Version $(VERSION)"
+	test "$$(git rev-parse v$(VERSION)^{commit})" = "$$(git rev-parse HEAD)"
+	$(if $(DRY_RUN),@echo "Not pushed:",) git push origin v$(VERSION)
+
+## publish: what the workflow of a pushed tag does with what it has built (TAG=v1.2.3)
+publish:
 	$(PYTHON) tools/check_tag.py "$(TAG)"
-	gh release create "$(TAG)" _build/dist/* --verify-tag --generate-notes
+	gh release create "$(TAG)" _build/dist/* $(RELEASED)/* --verify-tag --generate-notes
 
 # What we are compared with is none of our requirements: it has an environment of its own.
 $(BENCH)/.installed: $(CHECKED) experiments/bench/requirements.txt

@@ -120,7 +120,7 @@ def bring(templates: Mapping[str, Catalog], locale: Path) -> None:
         for language in TRANSLATED:
             target = locale / language / "LC_MESSAGES" / f"{name}.po"
             catalogue = open_catalogue(target) or Catalog(language, project=template.project)
-            catalogue.update(template, no_fuzzy_matching=True)
+            catalogue.update(template, no_fuzzy_matching=True, update_creation_date=False)
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("wb") as file:
                 write_po(file, catalogue, width=0, ignore_obsolete=True)

@@ -85,6 +85,8 @@ def progress_by_lesson(folder: StrPath = ".", path: str | None = None) -> str:
             if names
         ]
         rows.append(f"{numbers[chapter]:2}  {in_language(TITLES[chapter])}: {', '.join(told)}")
+    if not known:
+        rows.append(said("{folder} has no {file}: the checks write it there.", folder=folder, file=FILE))
     return "\n".join(rows)
 
 

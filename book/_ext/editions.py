@@ -39,6 +39,10 @@ class Edition:
     """The file of the face; that of its bold one has "Bold" behind the name."""
     style: str = ""
     """A style sheet of its own."""
+    latest: str = "latest version"
+    """What the latest version of the course is called on the site."""
+    numbered: str = "version {}"
+    """What another one is called."""
 
     @property
     def folder(self) -> Path:
@@ -68,6 +72,7 @@ EDITIONS = {
             sentence=rf"(?=.{{15,110}}$)[A-Z가-힣“‘(]{SHOWN}",
             word=r"[가-힣]{2,}|[^\W\d]{4,}",
             face="hangul", font=KOREAN_FONTS / "NanumGothic.ttf", style="korean.css",
+            latest="최신판", numbered="{}판",
         ),
     )
 }  # fmt: skip

@@ -71,9 +71,11 @@ class PathDirective(Messages):
             [[caption(str(number))], *self.cells(meeting)]
             for number, meeting in enumerate(route.meetings, start=1)
         ]
+        hours = caption(told.format(reads=reads, gaps=gaps, exercises=exercises))
+        hours += [nodes.Text(" "), nodes.literal("", f"--path {self.arguments[0]}")]
         return [
             nodes.paragraph("", route.for_whom),
-            caption(told.format(reads=reads, gaps=gaps, exercises=exercises)),
+            hours,
             table(columns, rows, "paths"),
             *self.questions(route),
         ]
@@ -112,14 +114,18 @@ def show(app: Sphinx, document: nodes.document) -> None:
     """Write under the title of a lesson on which paths it lies, and what is next there."""
     lessons = by_name()
     here = next((name for name, step in lessons.items() if step.docname == app.env.docname), None)
-    lying = [route for route in routes().values() if here in route.lessons]
+    lying = [(name, route) for name, route in routes().items() if here in route.lessons]
     if not lying:
         return
     paragraph = nodes.paragraph("", _("On the paths: "), classes=["reading-time"])
-    for number, route in enumerate(lying):
+    for number, (name, route) in enumerate(lying):
         after = route.lessons[route.lessons.index(here) + 1 :]
         paragraph += nodes.Text(" · " if number else "")
-        paragraph += link(PAGE, translated(app, PAGE, route.title))
+        title = nodes.inline("", translated(app, PAGE, route.title))
+        paragraph += addnodes.pending_xref(
+            "", title, refdomain="std", reftype="ref", reftarget=f"path-{name}",
+            refexplicit=True, refwarn=True,
+        )  # fmt: skip
         if after:
             step = lessons[after[0]]
             paragraph += nodes.Text(" → ")

@@ -17,6 +17,7 @@ from unicodedata import east_asian_width
 from docutils import nodes
 from editions import SOURCE, TRANSLATED
 from sphinx.application import Sphinx
+from sphinx.locale import _
 
 from annotated_transformer.ground.sentences import translations
 from transformer_workbook.judge.sentences import sentences_in
@@ -197,25 +198,34 @@ def speak(app: Sphinx, document: nodes.document) -> None:
     language = app.config.language
     if language == SOURCE:
         return
-    phrases = phrases_of(language)
+    phrases, first = phrases_of(language), None
     for output in document.findall(nodes.container):
         if "cell_output" not in output["classes"]:
             continue
         for block in output.findall(nodes.literal_block):
-            _replace(block, phrases.say)
+            if _replace(block, phrases.say):
+                first = first or output
         for raw in output.findall(nodes.raw):
             if raw["format"] == "html" and not PROGRAM.search(raw.astext()):
                 _replace(raw, phrases.say_html)
         for image in output.findall(nodes.image):
             if image["uri"].endswith(".svg"):
                 image["uri"] = _figure(Path(app.srcdir), image["uri"], phrases, language)
+    if first:
+        told = _("What cells print is translated here. Run by yourself, they print it in English.")
+        cell = first.parent
+        place = cell.parent.index(cell) + 1
+        cell.parent.insert(place, nodes.paragraph("", told, classes=["in-english"]))
 
 
-def _replace(node: nodes.TextElement, say: Callable[[str], str]) -> None:
+def _replace(node: nodes.TextElement, say: Callable[[str], str]) -> bool:
+    """Say the text of a node; tell whether it is another one then."""
     text = node.astext()
-    if (said := say(text)) != text:
-        node.rawsource = said
-        node.children = [nodes.Text(said)]
+    if (said := say(text)) == text:
+        return False
+    node.rawsource = said
+    node.children = [nodes.Text(said)]
+    return True
 
 
 def _figure(folder: Path, uri: str, phrases: Phrases, language: str) -> str:

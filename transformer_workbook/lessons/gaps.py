@@ -65,7 +65,8 @@ class Gap:
         kept = [left_open(statement) for statement in inside]
         if not all(kept):
             indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
-            return [f'{indent}raise NotImplementedError("yours to write")']
+            wanted = "line" if first == last else f"{last - first + 1} lines"
+            return [f'{indent}raise NotImplementedError("yours to write")  # {wanted} in its place']
         found = []
         for statement, text in zip(inside, kept, strict=True):
             shape = SHAPE.search(lines[(statement.end_lineno or 0) - 1])

@@ -100,7 +100,7 @@ def _told(
         while begun and (told := _next(lines, patience)) is not END:
             yield Finding(**told) if isinstance(told, dict) else told
     finally:
-        if hasattr(os, "killpg"):
+        if sys.platform != "win32":
             with suppress(PermissionError):  # raised by macOS where all of them have ended
                 os.killpg(process.pid, signal.SIGKILL)  # with all processes that it started
         process.kill()
