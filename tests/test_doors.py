@@ -36,8 +36,8 @@ from annotated_transformer.training import Trainer, linear_schedule
 from annotated_transformer.translation import translate_ids
 from annotated_transformer.weights import tensors_of
 from small_models import random_examples, small_model
-from transformer_workbook import exercises, own
-from transformer_workbook.lessons import write_lessons
+from transformer_workbook import own
+from transformer_workbook.lessons import progress_by_lesson, write_lessons
 from transformer_workbook.notebook import comparisons
 
 pytestmark = pytest.mark.usefixtures("as_readers_do")
@@ -226,7 +226,7 @@ PATHS: dict[str, Callable[[Any], Any]] = {
     "exchange.export_to_marian": lambda path: exchange.export_to_marian(RUN, path),
     "exchange.import_marian": lambda path: exchange.import_marian(path, path),
     "exchange.load_model": exchange.load_model,
-    "exercises.progress_by_lesson": exercises.progress_by_lesson,
+    "lessons.progress_by_lesson": progress_by_lesson,
     "lessons.write_lessons": lambda path: write_lessons(path, ["5"]),
     "run.Run": lambda path: Run(path, RECIPE, "", WORDS).weights,
     "run.Run.create": lambda path: Run.create(path, RECIPE, CORPUS),

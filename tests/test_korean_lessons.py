@@ -1,5 +1,6 @@
 """Notebooks to do in Korean: the prose is the catalogues', the code and the checks the lessons'."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,14 @@ from transformer_workbook.lessons.fillings import wrong_fillings
 from transformer_workbook.lessons.gaps import gaps_of, source_of
 from transformer_workbook.lessons.languages import translated
 from transformer_workbook.lessons.plain_markdown import to_roles
-from transformer_workbook.lessons.to_do import is_untouched, lessons, read, to_do, write_lessons
+from transformer_workbook.lessons.to_do import (
+    BOOK,
+    is_untouched,
+    lessons,
+    read,
+    to_do,
+    write_lessons,
+)
 
 LESSONS = lessons()
 FIFTH = "05_self_attention"
@@ -57,10 +65,16 @@ def said(token: Token) -> str:
     return token.content.replace("\n", " ") if token.type == "inline" else token.content
 
 
-def prose(notebook: dict[str, object]) -> str:
-    """The Markdown of a notebook, with the roles that the catalogues have."""
+def prose(notebook: dict[str, object], book: str = "") -> str:
+    """The Markdown of a notebook, with the roles and links that the catalogues have."""
     cells = notebook["cells"]
-    return "\n\n".join(to_roles(source_of(c)) for c in cells if c["cell_type"] == "markdown")
+    text = "\n\n".join(to_roles(source_of(c)) for c in cells if c["cell_type"] == "markdown")
+    return text.replace(f"]({book}/", "](") if book else text
+
+
+def prose_in(folder: Path, stem: str) -> str:
+    """The same of a notebook to do, whose links lead to the book."""
+    return prose(read(folder / f"{stem}.ipynb"), os.path.relpath(BOOK, folder))
 
 
 @pytest.mark.parametrize("stem", LESSONS)
@@ -70,7 +84,7 @@ def test_every_block_is_what_the_catalogue_says_and_all_others_stay(
     catalogue = catalogue_of(f"book/{stem}", "ko")
     hints = {part for gap in gaps_of(read(LESSONS[stem])) for part in gap.hint.split("\n\n")}
     english = list(blocks(prose(to_do(read(LESSONS[stem])))))
-    korean = list(blocks(prose(read(written / f"{stem}.ipynb"))))
+    korean = list(blocks(prose_in(written, stem)))
     seen = set()
     for (kind, message), (kind_now, now) in zip(english, korean, strict=True):
         assert kind_now == kind
@@ -85,8 +99,10 @@ def test_every_block_is_what_the_catalogue_says_and_all_others_stay(
 
 def test_nothing_of_a_lesson_but_names_and_code_is_english(written: Path) -> None:
     """The fifth one; the others are asked for at a release, page by page."""
-    lesson, notebook = read(LESSONS[FIFTH]), read(written / f"{FIFTH}.ipynb")
-    told = dict.fromkeys(text for kind, text in blocks(prose(notebook)) if "inline" in kind)
+    lesson = read(LESSONS[FIFTH])
+    told = dict.fromkeys(
+        text for kind, text in blocks(prose_in(written, FIFTH)) if "inline" in kind
+    )
     assert [t for t in told if len(words(t)) > NAMES and not EDITIONS["ko"].writes(t)] == []
     pictures = {
         cell["metadata"]["mystnb"]["image"]["alt"]  # which the site alone shows
@@ -174,7 +190,9 @@ def test_the_korean_site_offers_the_korean_notebook(tmp_path: Path) -> None:
     app = SimpleNamespace(
         env=SimpleNamespace(doc2path=lambda _: LESSONS[FIFTH]),
         outdir=tmp_path,
-        config=SimpleNamespace(language="ko", html_theme_options=theme),
+        config=SimpleNamespace(
+            language="ko", html_theme_options=theme, html_baseurl="https://x.y/"
+        ),
     )
     buttons = [{"label": f"{kind}-buttons", "buttons": []} for kind in ("launch", "download")]
     context = {"pathto": lambda file, _: file, "header_buttons": buttons}
@@ -183,7 +201,9 @@ def test_the_korean_site_offers_the_korean_notebook(tmp_path: Path) -> None:
     assert len(launched) == 2
     assert all(f"/lessons/ko/{FIFTH}.ipynb" in address for address in launched)
     (file,) = downloaded
-    assert read(tmp_path / file)["metadata"]["annotated_transformer"]["language"] == "ko"
+    notebook = read(tmp_path / file)
+    assert notebook["metadata"]["annotated_transformer"]["language"] == "ko"
+    assert "](https://x.y/book/solutions/05_self_attention.html#exercise-1)" in prose(notebook)
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ def test_progress_follows_a_path(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["progress", str(tmp_path), "--path", "six_evenings"])
     *lines, last = told.output.splitlines()
     assert [int(line.split()[0]) for line in lines] == [2, 3, 5, 6, 7, 8, 12]
-    assert last == f"{tmp_path} has no {FILE}: the checks write it there."
+    assert last == f"{tmp_path} has no {FILE}: checks write it."
     (tmp_path / FILE).write_text('{"ring": "right"}', encoding="utf-8")
     told = CliRunner().invoke(app, ["progress", str(tmp_path), "--path", "six_evenings"])
     assert len(told.output.splitlines()) == 7

@@ -68,6 +68,9 @@ def lessons(
         list[str] | None,
         typer.Argument(metavar="[LESSON]...", help="For example 7, or masking; default: all."),
     ] = None,
+    path: Annotated[
+        str | None, typer.Option(help="The lessons of this path, for example six_evenings.")
+    ] = None,
     language: Annotated[
         str,
         typer.Option(
@@ -81,12 +84,13 @@ def lessons(
     A notebook that you have changed is never overwritten.
     """
     from annotated_transformer.cli.options import one_sentence, require_text
+    from transformer_workbook.chapters.paths import lessons_of
     from transformer_workbook.lessons import write_lessons
 
     with one_sentence():
-        require_text(folder, language, *(names or ()))
-        for path in write_lessons(folder, names or (), language):
-            typer.echo(path)
+        require_text(folder, path, language, *(names or ()))
+        for written in write_lessons(folder, [*(names or ()), *lessons_of(path)], language):
+            typer.echo(written)
 
 
 def progress(
@@ -97,7 +101,7 @@ def progress(
 ) -> None:
     """Show which gaps and exercises you have passed, lesson by lesson."""
     from annotated_transformer.cli.options import one_sentence, require_text
-    from transformer_workbook.exercises import progress_by_lesson
+    from transformer_workbook.lessons import progress_by_lesson
 
     with one_sentence():
         require_text(folder, path)

@@ -11,12 +11,9 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from annotated_transformer.ground.errors import require_choice
-from annotated_transformer.ground.inputs import StrPath, require_path
 from transformer_workbook import chapters
-from transformer_workbook.chapters.paths import routes
 from transformer_workbook.judge import Task
-from transformer_workbook.judge.progress import FILE, read_progress
+from transformer_workbook.judge.progress import read_progress
 from transformer_workbook.judge.sentences import in_language, said
 from transformer_workbook.notebook.tables import table
 
@@ -57,37 +54,9 @@ def __dir__() -> list[str]:
     return [*globals(), *TASKS]
 
 
-def _passed(known: Mapping[str, str], names: Sequence[str]) -> int:
+def passed(known: Mapping[str, str], names: Sequence[str]) -> int:
     """Count those that are passed."""
     return [known.get(name) for name in names].count("right")
-
-
-def progress_by_lesson(folder: StrPath = ".", path: str | None = None) -> str:
-    """Say how many gaps and exercises of each lesson are passed, as the notebooks in a folder know.
-
-    With a path, its lessons alone, in its order.
-
-    Raises:
-        InputError: if the file there is no record of exercises, or there is no such path.
-    """
-    if path is not None:
-        require_choice("path", path, routes())
-    known = read_progress(require_path("folder", folder) / FILE)
-    numbers = {chapter: number for number, chapter in enumerate(CHAPTERS, start=1)}
-    rows = []
-    for chapter in CHAPTERS if path is None else routes()[path].lessons:
-        parts = {said("gaps"): GAPS[chapter], said("exercises"): CHAPTERS[chapter]}
-        told = [
-            said(
-                "{passed} of {all} {what}", passed=_passed(known, names), all=len(names), what=what
-            )
-            for what, names in parts.items()
-            if names
-        ]
-        rows.append(f"{numbers[chapter]:2}  {in_language(TITLES[chapter])}: {', '.join(told)}")
-    if not known:
-        rows.append(said("{folder} has no {file}: the checks write it there.", folder=folder, file=FILE))
-    return "\n".join(rows)
 
 
 def summary(chapter: str | None = None) -> Any:
@@ -98,9 +67,10 @@ def summary(chapter: str | None = None) -> Any:
     """
     known = read_progress()
     if chapter is None:
-        passed = [_passed(known, names) for names in CHAPTERS.values()]
-        asked = [len(names) for names in CHAPTERS.values()]
-        columns = {said("passed"): passed, said("of"): asked}
+        columns = {
+            said("passed"): [passed(known, names) for names in CHAPTERS.values()],
+            said("of"): [len(names) for names in CHAPTERS.values()],
+        }
         return table(columns, rows=[in_language(title) for title in TITLES.values()])
     names = CHAPTERS[chapter]
     signs = {"right": said("✓ right"), "wrong": said("✗ not yet")}

@@ -79,7 +79,9 @@ def offer_to_do(
     file = Path("_sources", Path(page).parent, "to_do", path.name)
     target = Path(app.outdir) / file
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_to_do(path, target, app.config.language)
+    site = app.config.html_baseurl
+    leads = lambda page, _: f"{site}book/{page}.html" if site else ""  # noqa: E731
+    write_to_do(path, target, leads, app.config.language)
     repository = app.config.html_theme_options.get("repository_url", "")
     folder = "" if app.config.language == SOURCE else f"{app.config.language}/"
     buttons = {

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from annotated_transformer.ground.errors import require_choice
+
 FILE = Path(__file__).with_name("paths.toml")
 
 
@@ -31,6 +33,18 @@ class Route:
     def lessons(self) -> list[str]:
         """Return the names of its lessons, in their order."""
         return [name for meeting in self.meetings for name in meeting.lessons]
+
+
+def lessons_of(path: str | None) -> list[str]:
+    """Return the names of the lessons of a path, by its name; of none, none.
+
+    Raises:
+        InputError: if there is no such path.
+    """
+    if path is None:
+        return []
+    require_choice("path", path, routes())
+    return routes()[path].lessons
 
 
 @cache

@@ -2,7 +2,9 @@
 
 import copy
 import json
-from collections.abc import Iterable
+import os
+import re
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ from transformer_workbook.places import ROOT, SHIPPED
 
 BOOK = (SHIPPED if (SHIPPED / "book").is_dir() else ROOT) / "book"
 """The folder of the lessons: in a wheel those that have gaps, in the repository all of them."""
+
+LINK = re.compile(r"\[([^\]]*)\]\(([\w./-]+)\.(ipynb|md)(#[^)]*)?\)")
+"""A link to a page of the book."""
 
 WRITTEN = "annotated_transformer"
 """Where the metadata of a notebook keep its language and the digest of the sources as written."""
@@ -83,11 +88,33 @@ def chosen(names: Iterable[str]) -> dict[str, Path]:
     return found or every
 
 
-def write_to_do(lesson: Path, path: Path, language: str = ENGLISH) -> None:
-    """Write one lesson to do in a language, whatever is there."""
+def relinked(markdown: str, leads: Callable[[str, str], str]) -> str:
+    """Let links to pages of the book lead to where a page is; one that is nowhere is plain text.
+
+    >>> relinked("see [masks](08_masking.ipynb#why)", lambda page, suffix: f"../{page}.html")
+    'see [masks](../08_masking.html#why)'
+    >>> relinked("see [masks](08_masking.ipynb#why)", lambda page, suffix: "")
+    'see masks'
+    """
+
+    def link(found: re.Match[str]) -> str:
+        text, page, suffix, place = found.groups()
+        to = leads(page, suffix)
+        return f"[{text}]({to}{place or ''})" if to else text
+
+    return LINK.sub(link, markdown)
+
+
+def write_to_do(
+    lesson: Path, path: Path, leads: Callable[[str, str], str], language: str = ENGLISH
+) -> None:
+    """Write one lesson to do in a language, whatever is there; ``leads`` as in `relinked`."""
     notebook = to_do(read(lesson))
     if language != ENGLISH:
         notebook = in_language(notebook, lesson, language)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = relinked(source_of(cell), leads)
     notebook["metadata"][WRITTEN] = {"language": language, "sources": digest(notebook)}
     write_atomically(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
 
@@ -97,7 +124,8 @@ def write_lessons(
 ) -> list[Path]:
     """Write lessons to do into a folder: all of them without names.
 
-    A file in which the source of a cell was changed is never overwritten.
+    Their links lead to those beside them, and else to the book, where it is. A file in which the
+    source of a cell was changed is never overwritten.
 
     Raises:
         InputError: if there is no such lesson or language, or a file holds work; nothing is written
@@ -115,6 +143,13 @@ def write_lessons(
             "another folder."
         )
     folder.mkdir(parents=True, exist_ok=True)
+
+    def leads(page: str, suffix: str) -> str:
+        beside, stored = folder / f"{page}.{suffix}", BOOK / f"{page}.{suffix}"
+        if beside in wanted or beside.exists():
+            return f"{page}.{suffix}"
+        return Path(os.path.relpath(stored, folder)).as_posix() if stored.exists() else ""
+
     for path, lesson in wanted.items():
-        write_to_do(lesson, path, language)
+        write_to_do(lesson, path, leads, language)
     return list(wanted)
