@@ -27,11 +27,15 @@ def test_the_pdf_is_complete(tmp_path: Path, browser: Browser) -> None:
     folds = FOLD.format("Hint", "think first") + FOLD.format("The proof", "folded away")
     write(tmp_path, "a", "1.", "Alpha", folds)
     write(tmp_path, "b", "2.", "Beta")
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "site.css").write_text("html, body { background: white }")
     with serve(tmp_path) as base, browser.new_page() as page:
         pages = [Entry("First", "a", True), Entry("Second", "b", True)]
         parts = make_pdf.print_pages(page, base, pages)
         names = {"language": "en", "title": "A course", "contents": "Contents", "root": base}
         writer = make_pdf.joined(page, names, parts)
+        [above] = make_pdf.sheet(page, names, "7", "0").pages
+        signs = {sign for _, sign in above.get_contents().operations}
     outline = [entry.title for entry in writer.outline if not isinstance(entry, list)]
     assert outline == ["Contents", "First", "Second"]
     links = [str(a.get_object()) for page in writer.pages for a in page.get("/Annots", [])]
@@ -46,6 +50,7 @@ def test_the_pdf_is_complete(tmp_path: Path, browser: Browser) -> None:
     assert "think first" in alpha
     assert "folded" not in alpha
     assert "Text of Beta." in beta
+    assert signs.isdisjoint({b"f", b"f*"})  # what is filled hides the page below its number
     assert [text.rsplit(" ", 1)[-1] for text in texts[1:]] == ["2", "3", "4"]
 
 

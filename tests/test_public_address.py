@@ -84,10 +84,11 @@ def test_a_card_says_how_the_text_begins() -> None:
     document += nodes.section("", minutes, nodes.paragraph("", "Who looks at whom?"))
     context: dict[str, object] = {"meta": None}
     summarise_card(None, "page", "page.html", context, document)
-    assert context == {"meta": {"og:description": "Who looks at whom?"}}
+    text = "Who looks at whom?"
+    assert context == {"meta": {"og:description": text, "og:image:alt": text}}
     own = {"meta": {"og:description": "The page's own."}}
     summarise_card(None, "page", "page.html", own, document)
-    assert own == {"meta": {"og:description": "The page's own."}}
+    assert own == {"meta": {"og:description": "The page's own.", "og:image:alt": text}}
 
 
 def test_the_cell_stands_under_the_title_and_goes_with_the_address() -> None:

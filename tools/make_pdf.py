@@ -72,10 +72,11 @@ NAMES = r"""() => ({
 SHEET = """<!doctype html><html lang="{language}" data-theme="light"><head><meta charset="utf-8">
 <title>{title}</title><link rel="stylesheet" href="{root}_static/site.css"><style>
 @page {{ size: A4; margin: {margin} }}
+html, body {{ background: none !important }}
 body {{ font: 10.5pt/1.5 var(--course-sans); margin: 0 }}
 h2 {{ font-size: 11pt; margin: 1.2em 0 .2em }}
-.cover {{ break-after: page; padding-top: 60mm }}
-.cover img {{ width: 30mm }}
+.cover {{ break-after: page; font-size: 14pt; padding-top: 60mm }}
+.cover img {{ display: block; margin-bottom: 12mm; width: 30mm }}
 p {{ display: flex; gap: 1em; justify-content: space-between; margin: 0 }}
 .number {{ break-after: page; height: 296mm; position: relative }}
 .number span {{ bottom: 9mm; font-size: 9pt; position: absolute; text-align: center; width: 100% }}

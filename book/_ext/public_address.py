@@ -114,7 +114,8 @@ def summarise_card(
 ) -> None:
     """Let a page's card show the beginning of its text, not its reading time."""
     if document and (text := beginning(document)):
-        context["meta"] = {"og:description": text, **(context.get("meta") or {})}
+        said = {"og:description": text, "og:image:alt": text}
+        context["meta"] = said | (context.get("meta") or {})
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
