@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from contents import Entry, entries
-from editions import EDITIONS, SOURCE
+from editions import EDITIONS, LOCALE, SOURCE
 from playwright.sync_api import Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
 
 from annotated_transformer import __version__
+from annotated_transformer.ground.sentences import translations
 from browser import launched, serve
 
 ON_SCREEN = (
@@ -33,7 +34,7 @@ WIDTH = 673  # pixels between the margins of A4
 MARGIN = {"top": "18mm", "bottom": "22mm", "left": "16mm", "right": "16mm"}
 
 # Remove what only a screen needs; links to other pages of the site would lead to this machine.
-PREPARE = r"""async () => {
+PREPARE = r"""async hint => {
     await document.fonts.ready;
     document.querySelectorAll('img[loading=lazy]').forEach(image => image.loading = 'eager');
     await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
@@ -46,7 +47,7 @@ PREPARE = r"""async () => {
         if (table.scrollWidth > room) table.style.zoom = room / table.scrollWidth;
     }
     for (const fold of document.querySelectorAll('details'))
-        if (/^(\s*Hint)+\s*$/.test(fold.querySelector('summary')?.textContent)) fold.open = true;
+        fold.open = fold.querySelector('summary')?.textContent.trim().startsWith(hint);
     const title = document.querySelector('article h1').cloneNode(true);
     title.querySelector('.headerlink')?.remove();
     return title.textContent.trim();
@@ -97,8 +98,8 @@ def printed(page: Page, **options: object) -> PdfReader:
     return PdfReader(BytesIO(page.pdf(format="A4", print_background=True, **options)))
 
 
-def print_pages(page: Page, base: str, pages: list[Entry]) -> list[Part]:
-    """Print the pages of the site.
+def print_pages(page: Page, base: str, pages: list[Entry], hint: str = "Hint") -> list[Part]:
+    """Print the pages of the site, with those folds open that begin with a word.
 
     Raises:
         ValueError: if one has something that is wider than a sheet.
@@ -108,7 +109,7 @@ def print_pages(page: Page, base: str, pages: list[Entry]) -> list[Part]:
     parts, overfull = [], []
     for entry in pages:
         page.goto(f"{base}{entry.name}.html")
-        title = page.evaluate(PREPARE)
+        title = page.evaluate(PREPARE, hint)
         overfull += [f"{entry.name}: {what}" for what in page.evaluate(OVERFULL, WIDTH)]
         parts.append(Part(entry.part, title, printed(page, margin=MARGIN)))
     if overfull:
@@ -172,7 +173,8 @@ def main(site: Path, target: Path, language: str = SOURCE) -> None:
         names = page.evaluate(NAMES) | {"root": root}
         called = dict(zip(captions, names["parts"], strict=True))
         pages = [replace(entry, part=called[entry.part]) for entry in found]
-        writer = joined(page, names, print_pages(page, root, pages))
+        hint = translations(LOCALE / language / "LC_MESSAGES" / "sphinx.po").get("Hint", "Hint")
+        writer = joined(page, names, print_pages(page, root, pages, hint))
     writer.write(target)
     print(f"{target}: {len(writer.pages)} pages, {target.stat().st_size / 1e6:.1f} MB")
 

@@ -25,7 +25,9 @@ from transformer_workbook.judge.sentences import sentences_in
 NAME = "printed"
 WORD = re.compile(r"[^\W\d_]{2}")
 GAP = re.compile(r"( {2,}|\s*\n\s*|\t)")
-NUMBER = re.compile(r"(?<![\w.])[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])|\b(?:True|False)\b")
+NUMBER = re.compile(
+    r"(?<![\w.])[-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)|\b(?:True|False)\b"
+)
 BETWEEN = re.compile(r"(\s*[,:;|→]\s+)")
 AROUND = re.compile(r"((?:\{\}|[^\w{}])*)(.*?)((?:\{\}|[^\w{}])*)", re.DOTALL)
 SIGNS = re.compile(r"[^\w(\[\"']*")
