@@ -386,7 +386,8 @@ def queries_for_keys(d_model: int, d_k: int, d_v: int) -> nn.Module:
         (
             "attention_weights",
             lambda scores, mask: scores.masked_fill(~mask, torch.inf).softmax(-1),
-            "some numbers are nan: a softmax gives it for +∞, or for −∞ alone; so does 0/0.",
+            "some numbers are nan: a softmax gives it for +∞, or for −∞ alone; so do 0/0 and "
+            "0 · ∞.",
         ),
         (
             "count_tokens",
@@ -435,6 +436,16 @@ def test_a_step_that_is_another_one_is_told() -> None:
     assert asked(lambda x: (x, x * x + 1.5, 7.0)).mistake == said
 
 
+def test_an_exception_is_not_taken_for_that_of_two_mistakes() -> None:
+    asked = exercises.multi_head_layer
+    says = "the merge makes one row of a whole sentence; every word keeps its own: flatten(2)."
+    number = [mistake.says for mistake in asked.mistakes].index(says)
+    answers = list(asked.subject.of_mistake(number))
+    assert all(isinstance(got, Failure) for got in answers)
+    assert asked._mended(answers) == ""
+    assert asked._paired(answers)  # whose shapes are as wrong, and for another reason
+
+
 # --- exceptions -----------------------------------------------------------------------------------
 
 
@@ -465,13 +476,16 @@ def a(*shape: int) -> Tensor:
         (lambda: a(2)[2], "index 2 is out of range on an axis of size 2 (b"),
         (lambda: a(6).view(7, 7), "6 numbers are put into the shape (7, 7), which"),
         (lambda: a(2).view(7, 7), "2 (batch) numbers are put into the shape (7, 7)"),
-        (lambda: a(9, 8) - a(8, 9), ""),
+        (lambda: a(9, 8) - a(8, 9), "two tensors meet with 8 and 9 on one axis."),
         (lambda: a(3).sum(2), "there is no axis 2"),
         (lambda: a(3)[0, 0], "there are more indices in the brackets than the"),
         (lambda: not a(3), "a whole tensor stands where one True or False is needed"),
         (lambda: a(3)[::-1], "a tensor cannot be read backwards by `[::-1]`; flip it."),
         (lambda: int(a(3)), "a tensor of several numbers stands where one number is needed."),
-        (lambda: a(3, 4).mT.view(-1), "`view` needs contiguous numbers, which they are not after"),
+        (lambda: a(3, 4).mT.view(-1), "`view` finds the numbers in another order in memory; "),
+        (lambda: (a(3) > 0) & a(3), "`&`, `|` and `~` are for booleans, and a mask here has"),
+        (lambda: ~a(3), "`&`, `|` and `~` are for booleans, and a mask here has"),
+        (lambda: torch.nn.GRU(3, 4)(torch.ones(5, 3).long()), "a network that reads vectors is"),
         (lambda: (lambda x, y: 0)(*a(3)), "3 arguments are given to what"),
         (lambda: (lambda x, y: 0)(1), "nothing is given for 'y'."),
         (lambda: missing, "`missing` has never been given a value."),  # type: ignore[name-defined]

@@ -265,7 +265,8 @@ def axes(name: str) -> list[dict[str, set[int]]]:
                     more = argument.dim() - len(names) + 1
                     names[:1] = [f"*{i}" for i in range(more)]
                 for axis, size in zip(names, argument.shape, strict=True):
-                    sizes.setdefault(axis, set()).add(size)
+                    if axis[0] != "#":  # which may be 1 in place of the others of its name
+                        sizes.setdefault(axis, set()).add(size)
         found.append(sizes)
     return found
 

@@ -58,6 +58,55 @@ def test_wrong_lines_are_told_which_mistake_they_are(stem: str, gap: Gap) -> Non
     assert len({verdict.mistake for verdict in verdicts}) >= FEWEST_FILLINGS
 
 
+@pytest.mark.parametrize(
+    ("check", "right", "wrong", "told"),
+    [
+        ("number_reader", "self.source(source)", "source", "a network that reads vectors is given"),
+        ("number_writer", "[[word]]", "[word]", "it reads words of shape (1, words), not (1,)."),
+        (
+            "additive_layer",
+            "self.W(query)[:, None]",
+            "self.W(query)[:, :, None]",
+            "two tensors meet with 3 and 6 (h.size(1) or mask.size(1)) on one axis, in line 11: "
+            "scores = self.v(torch.tanh(wanted + offered)).squeeze(-1). "
+            "`wanted` is the first step that is wrong.",
+        ),
+        (
+            "multi_head_layer",
+            "_attention(q, k, v)",
+            "_attention(query, key, value)",
+            "a matrix with 4 columns is multiplied by one with 6 rows, in line 21: "
+            "return self.output(merged). `each` is the first step that is wrong.",
+        ),
+        (
+            "multi_head_layer",
+            "each.transpose(1, 2).flatten(2)",
+            "each.view(query.shape)",
+            "`view` finds the numbers in another order in memory; reshape copies them, once the",
+        ),
+        (
+            "masked_attention",
+            "-math.inf",
+            "-9",
+            "`scores = scores.masked_fill(~mask, -9)` is the first step that is wrong.",
+        ),
+        ("masked_attention", "k.mT", "k.T", "with 2 (x.size(0) or mask.size(0)) and 5 on one axis"),
+        ("may_attend", ".tril().bool()", ".tril()", "`&`, `|` and `~` are for booleans, and a"),
+        ("may_attend", "ids != PAD", "ids % 2 == 0", "`past` is right; the mistake is elsewhere."),
+        (
+            "decoder_layer",
+            "self.norm_2(y",
+            "self.norm_1(y",
+            "`y = self.norm_1(y + heard)` is the first step that is wrong.",
+        ),
+    ],
+)
+def test_where_lines_go_wrong_is_told_truly(check: str, right: str, wrong: str, told: str) -> None:
+    [(stem, gap)] = [(p.values[0], p.values[1]) for p in GAPS if p.id[3:] == check]
+    assert gap.source.count(right) == 1
+    assert told in judged(LESSONS[stem], gap, gap.source.replace(right, wrong)).mistake
+
+
 @pytest.mark.parametrize(("stem", "gap"), GAPS)
 def test_the_check_of_a_gap_is_kept_apart_from_the_exercises(stem: str, gap: Gap) -> None:
     assert gap.check in exercises.GAPS[stem[3:]]

@@ -34,7 +34,7 @@ class Failure:
         sentence = self.error
         if self.place:
             sentence = said("{error}, in line {place}", error=self.error, place=self.place)
-        return sentence if sentence.endswith((".", "?")) else said("{error}.", error=sentence)
+        return sentence if sentence.endswith((".", "?", "…")) else said("{error}.", error=sentence)
 
 
 def equal(got: Any, want: Any, whole: bool = False) -> bool:

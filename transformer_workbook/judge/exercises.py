@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from inspect import signature
 from operator import itemgetter
 from typing import Any
 
@@ -20,6 +19,7 @@ from transformer_workbook.judge.comparing import (
     show,
 )
 from transformer_workbook.judge.diagnosis import Diagnosis
+from transformer_workbook.judge.diagnosis.arguments import builds_a_layer
 from transformer_workbook.judge.diagnosis.relations import (
     always_the_same,
     are_telling,
@@ -145,7 +145,7 @@ class Exercise(Task):
 
     @property
     def _asks_for_a_class(self) -> bool:
-        return signature(self.reference).return_annotation is nn.Module
+        return builds_a_layer(self.reference)
 
     def tell(self, got: Any, want: Any) -> str:
         """Say how a wrong result differs from the right one."""
@@ -157,8 +157,8 @@ class Exercise(Task):
 
     def _mended(self, answers: list[Any]) -> str:
         """Find the mistake of the catalogue that is made together with another."""
-        if not are_telling(self.subject.right):
-            return ""
+        if not all(map(are_telling, (answers, self.subject.right))):
+            return ""  # many mistakes raise the same exception
         of = self.subject.of_mistake
         every = ((mistake.says, of(number)) for number, mistake in enumerate(self.mistakes))
         return two_mistakes(answers, every, self.whole) or self._paired(answers)
@@ -210,7 +210,9 @@ class Exercise(Task):
         if some:
             return none or self._in_case(told, some)
         if isinstance(answers[told], Failure):
-            return self._in_case(told, diagnosis.failed(answers[told], told))
+            sentence = self._in_case(told, diagnosis.failed(answers[told], told))
+            step = self._step(answer, answers) if self.gap else ""
+            return f"{sentence} {step}".rstrip()
         otherwise = self._in_case(told, self.tell(answers[told], right[told]))
         step = self._step(answer, answers) or otherwise
         return diagnosis.circumstance(answer, answers, right, step)

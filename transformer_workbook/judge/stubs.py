@@ -3,7 +3,7 @@
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -31,9 +31,14 @@ def is_stub(function: Callable[..., Any]) -> bool:
 
 def has_empty_lines(answer: Callable[..., Any]) -> bool:
     """Tell whether a line of a gap is as it was given: `name = None`, `return None`, or raising."""
+    return any(_is_empty(node) for syntax in syntax_of(answer) for node in syntax)
+
+
+def syntax_of(answer: Any) -> Iterator[Iterator[ast.AST]]:
+    """Iterate over the syntax of a function, or of each method of a class."""
     written = vars(answer).values() if isinstance(answer, type) else [answer]
-    statements = (node for one in written if inspect.isfunction(one) for node in _statements(one))
-    return any(_is_empty(node) for statement in statements for node in ast.walk(statement))
+    for statement in (node for x in written if inspect.isfunction(x) for node in _statements(x)):
+        yield ast.walk(statement)
 
 
 def _statements(function: Callable[..., Any]) -> list[ast.stmt]:

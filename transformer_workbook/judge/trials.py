@@ -4,6 +4,7 @@ import contextlib
 import io
 import linecache
 import random
+import tokenize
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ import torch
 
 import annotated_transformer
 from annotated_transformer.ground.devices import same_randomness
-from transformer_workbook.judge.comparing import Failure, equal
+from transformer_workbook.judge.comparing import LONG, Failure, equal
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.overtime import OutOfTime, within
 from transformer_workbook.judge.sentences import said
@@ -172,8 +173,27 @@ def _place(error: BaseException) -> str:
     if not own:
         return ""
     file, number = own[-1].filename, own[-1].lineno
-    line = linecache.getline(file, number or 0).strip()
-    return f"{number}: {line[:60]}" if line else str(number)
+    line = quoted(linecache.getline(file, number or 0))
+    return f"{number}: {line}" if line else str(number)
+
+
+def quoted(line: str) -> str:
+    """Write a line of code without its comment; a long one ends after a token, visibly.
+
+    >>> quoted("    scores = q @ k.mT  # (..., word, word)")
+    'scores = q @ k.mT'
+    >>> quoted(f"weights = {'a_query + ' * 9}the_last")[-19:]
+    'query + a_query + …'
+    """
+    line, ends = line.strip(), list[int]()
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):  # it may go on in the next line
+        for token in tokenize.generate_tokens(iter([line]).__next__):
+            if token.type in (tokenize.COMMENT, tokenize.NEWLINE, tokenize.NL):
+                break
+            ends.append(token.end[1])
+    if not ends or ends[-1] <= LONG:
+        return line[: ends[-1]] if ends else line
+    return f"{line[: max(end for end in ends if end <= LONG)]} …"
 
 
 def _is_readers(file: Path) -> bool:

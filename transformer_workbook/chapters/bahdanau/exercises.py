@@ -202,7 +202,7 @@ def _case(
         f"{name}.weight": normal(*shape, seed=seed, dtype=dtype)
         for seed, (name, shape) in enumerate(shapes.items())
     }
-    mask = torch.arange(row) % (torch.arange(batch)[:, None] + 2) > 0
+    mask = (torch.arange(row) + 1) % (torch.arange(batch)[:, None] + 2) > 0
     return (
         normal(batch, query, seed=3, dtype=dtype),
         normal(batch, row, width, seed=4, dtype=dtype),
@@ -216,6 +216,7 @@ def _case(
         _case(2, 5, query=3, width=4, hidden=6),
         _case(3, 4, query=5, width=2, hidden=6, dtype=torch.float32),
         _case(1, 6, query=2, width=5, hidden=3),
+        _case(4, 1, query=5, width=6, hidden=7),
     ],
     ask=_look,
     gap=True,

@@ -201,13 +201,15 @@ def multi_head_layer(d_model: int, num_heads: int) -> nn.Module:
 
         def split(self, x: Tensor) -> Tensor:
             batch, word, _ = x.shape
-            return x.view(batch, word, num_heads, -1).transpose(1, 2)
+            x = x.view(batch, word, num_heads, -1)
+            return x.transpose(1, 2)
 
         def forward(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            q, k, v = self.query(query), self.key(key), self.value(value)
-            q, k, v = self.split(q), self.split(k), self.split(v)
-            heads = F.scaled_dot_product_attention(q, k, v)
-            merged = heads.transpose(1, 2).flatten(2)
+            q = self.split(self.query(query))
+            k = self.split(self.key(key))
+            v = self.split(self.value(value))
+            each = F.scaled_dot_product_attention(q, k, v)
+            merged = each.transpose(1, 2).flatten(2)
             output: Tensor = self.output(merged)
             return output
 

@@ -12,6 +12,7 @@ from annotated_transformer.attention import SelfAttention
 from transformer_workbook.judge import (
     Unfit,
     derivation,
+    equal,
     exercise,
     form,
     is_number,
@@ -48,17 +49,29 @@ def batched_attention(
 
 
 def _look(answer: Callable[[int], Any], cards: Int[Tensor, "children 3"], kinds: int) -> Any:
-    """Give a head two matrices, and return whom the children attend to."""
+    """Give a head two matrices, and return whom the children attend to, however faintly.
+
+    The right matrices have to be large enough as well; of wrong ones, the size matters little.
+    """
     matrices = answer(kinds)
     if matrices is None:
         return None
     x = F.one_hot(cards, kinds).flatten(1).double()
+    right = (cards[:, 1, None] == cards[:, 0]).double()
     try:
         query, key = (x @ torch.as_tensor(matrix).double() for matrix in matrices)
         scores = query @ key.mT / math.sqrt(key.size(-1))
     except (TypeError, ValueError, RuntimeError) as error:
         raise Unfit(said("return two matrices, each ({rows}, d_k)", rows=3 * kinds)) from error
-    return scores.softmax(-1).round(decimals=2)
+    whom, weights = ((size * scores).softmax(-1).round(decimals=2) for size in (1e6, 1))
+    if equal(whom, right) and not equal(weights, right):
+        raise Unfit(
+            said(
+                "the right child has the largest weight, but not nearly all of it: "
+                "make one matrix larger."
+            )
+        )
+    return whom
 
 
 def _cards(*rows: tuple[int, int, int]) -> Int[Tensor, "children 3"]:

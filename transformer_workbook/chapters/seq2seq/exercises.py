@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from annotated_transformer.batches import pad
 from annotated_transformer.tokens import BOS, EOS, PAD
 from transformer_workbook.judge import (
+    Unfit,
     derivation,
     exercise,
     loaded,
@@ -18,6 +19,7 @@ from transformer_workbook.judge import (
     number,
     numbers_for,
 )
+from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.trials import settings_put_back
 
 Sentences = list[list[str]]
@@ -276,9 +278,12 @@ class Script:
         return torch.tensor([[float(state)]])
 
     def write(
-        self, state: Float[Tensor, "one d"], words: Int[Tensor, "one words"]
+        self, state: Float[Tensor, "one d"], words: Int[Tensor, "*any"]
     ) -> tuple[Float[Tensor, "one words vocabulary"], Float[Tensor, "one d"]]:
         """The logits after each word, and the last state."""
+        if words.dim() != 2:
+            shape = tuple(words.shape)
+            raise Unfit(said("it reads words of shape (1, words), not {shape}.", shape=shape))
         s, best = int(state), []
         for word in words[0].tolist():
             s = (self.times * s + int(word) + self.plus) % 101
@@ -318,7 +323,7 @@ def _says_what_it_read(model: Script, source: Tensor, limit: int) -> list[int]:
     [
         (Script(7, 1), [4, 12, 3], 9),
         (Script(13, 8), [4, 5], 9),
-        (Script(7, 1), [4, 5], 4),
+        (Script(7, 1), [4, 5], 3),
     ],
     ask=_write,
     whole=True,

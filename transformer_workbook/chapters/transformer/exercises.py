@@ -265,7 +265,7 @@ class Wired:
     """A model whose logits depend on just these tokens: a row for each word, a 1 for each of them.
 
     The digits come first, then a space. Where a token becomes a smaller one, all logits fall that
-    have a factor; the last stays the largest unless there is a threshold above which it has to be.
+    have a factor; the largest stays so unless there is a threshold above which it has to be.
     """
 
     wires: tuple[str, ...]
@@ -292,15 +292,16 @@ def _wired(model: Any, digits: list[int], words: list[int]) -> tuple[Any, Tensor
 ROWS = "0001 000", "1001 100", "0011 110"
 
 
-@exercise(
+@exercise(  # some logits stay; in the second model their changes cancel, in the last all are alike
     [
-        _wired(Wired(("11 100", "11 110", "11 111")), [5, 9], [1, 20, 30]),
+        _wired(Wired(("11 100", "11 110", "11 111"), (1.0, 3.0, 0.0)), [5, 9], [1, 20, 30]),
         _wired(
-            Wired(("00 0010", "10 1010", "10 0110", "10 0101"), (1.0, 2.0, 3.0)),
+            Wired(("00 0010", "10 1010", "10 0110", "10 0101"), (-1.0, -1.0, 2.0)),
             [7, 8],
             [5, 9, 41, 6],
         ),
         _wired(Wired(ROWS, threshold=100.0), [12, 3, 6, 8], [7, 40, 21]),
+        _wired(Wired(("110 10", "101 11"), (2.0, 2.0, 2.0)), [8, 30, 5], [11, 9]),
     ],
     gap=True,
 )

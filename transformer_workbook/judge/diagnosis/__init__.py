@@ -17,6 +17,7 @@ from transformer_workbook.judge.comparing import Failure, equal, in_its_form
 from transformer_workbook.judge.diagnosis.arguments import (
     named_shape,
     other_cases,
+    own_names,
     parameters,
     sizes,
 )
@@ -32,7 +33,7 @@ from transformer_workbook.judge.diagnosis.relations import (
     undefined,
     wrong_columns,
 )
-from transformer_workbook.judge.diagnosis.steps import codes_of, of_steps, values_of
+from transformer_workbook.judge.diagnosis.steps import assigned, codes_of, of_steps, values_of
 from transformer_workbook.judge.probes import Probe, Remembered
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.trials import attempt, calculate, settings_put_back
@@ -66,7 +67,8 @@ class Diagnosis:
     @cached_property
     def sizes(self) -> list[dict[str, float]]:
         """Return the named sizes and numbers of every case."""
-        return [sizes(self.known, case) for case in self.cases]
+        own = own_names(self.reference) if self.ask else self.known
+        return [sizes(self.known, case, own) for case in self.cases]
 
     def give(self, function: Callable[..., Any], case: tuple[Any, ...]) -> Any:
         """Call a function on a case that is like those of the exercise."""
@@ -248,14 +250,14 @@ class Diagnosis:
         """Say what an exception means."""
         return explained(failure, self.sizes[case]) or failure.sentence
 
-    def step(self, answer: Callable[..., Any], answers: Results, named: bool) -> str:
-        """Say up to which step the answer is right; ``named`` if it has the names of the steps.
+    def step(self, answer: Callable[..., Any], answers: Results, gap: bool) -> str:
+        """Say up to which step the answer is right; in a ``gap`` the steps have names.
 
         In a loop a name has many values, of which only the last is known.
         """
-        if named:
-            tree = ast.walk(ast.parse(source_of(self.reference)))
-            named = not any(isinstance(node, ast.For | ast.While) for node in tree)
+        tree = ast.walk(ast.parse(source_of(self.reference))) if gap else ()
+        loops = any(isinstance(node, ast.For | ast.While) for node in tree)
+        named = assigned(answer) if gap and not loops else {}
         noted = partial(values_of, self.ask, list(codes_of(self.reference)))
         right = [calculate(self.reference, case, noted) for case in self.cases]
         noted = partial(values_of, self.ask, list(codes_of(answer)))

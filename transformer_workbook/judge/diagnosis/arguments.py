@@ -1,15 +1,17 @@
 """For which other arguments would the answer be right? A number plus one, another axis, a size."""
 
+import ast
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from inspect import Parameter, signature
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from transformer_workbook.judge.catalogue import source_of
 from transformer_workbook.judge.comparing import is_number
 from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.sentences import Way, said
@@ -20,15 +22,27 @@ def parameters(
 ) -> dict[str, Any]:
     """Return the names of the arguments of a case, each with its annotation.
 
-    They are those of the reference; if it takes others than the case has, those of ``ask``,
-    whose first parameter is the answer.
+    They are those of the reference; if it takes others than the case has, as one that builds a
+    layer does, those of ``ask``, whose first parameter is the answer.
     """
     found = list(signature(reference).parameters.values())
-    if ask and len(found) != len(case):
+    if ask and (len(found) != len(case) or builds_a_layer(reference)):
         found = list(signature(ask).parameters.values())[1:]
     if any(p.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for p in found):
         return {f"argument {i + 1}": None for i in range(len(case))}
     return {p.name: p.annotation for p in found} if len(found) == len(case) else {}
+
+
+def builds_a_layer(reference: Callable[..., Any]) -> bool:
+    """Tell whether a reference returns a layer, which is then called on the case."""
+    return signature(reference).return_annotation is nn.Module
+
+
+def own_names(reference: Callable[..., Any]) -> set[str]:
+    """Return the names of the arguments that a reader's function has, or a method of a class."""
+    return {
+        node.arg for node in ast.walk(ast.parse(source_of(reference))) if isinstance(node, ast.arg)
+    }
 
 
 def axes(name: str, annotation: Any, tensor: Tensor) -> list[str]:
@@ -49,13 +63,22 @@ def axes(name: str, annotation: Any, tensor: Tensor) -> list[str]:
     return names if len(names) == tensor.dim() else numbered
 
 
-def sizes(known: Mapping[str, Any], case: Sequence[Any]) -> dict[str, float]:
-    """Return the sizes of all axes of a case by name, and the numbers among its arguments."""
+def sizes(known: Mapping[str, Any], case: Sequence[Any], own: Collection[str]) -> dict[str, float]:
+    """Return the sizes of all axes of a case by name, and the numbers among its arguments.
+
+    The axes have names of the chapter; of the others, a reader knows his ``own`` arguments.
+
+    >>> sizes({"x": Tensor, "weights": dict}, [torch.ones(2, 3), {"W": 1}], own={"x"})
+    {'x.size(0)': 2.0, 'x.size(1)': 3.0}
+    """
     found: dict[str, float] = {}
     for (name, annotation), argument in zip(known.items(), case, strict=False):
         if isinstance(argument, Tensor) and argument.dim():
             named = zip(axes(name, annotation, argument), argument.shape, strict=True)
-            found |= {axis: float(size) for axis, size in named if not axis.isdigit()}
+            known_to = {axis: float(size) for axis, size in named if not axis.isdigit()}
+            found |= {k: v for k, v in known_to.items() if "." not in k or name in own}
+        elif name not in own:
+            continue
         elif is_number(argument):
             found[name] = float(argument)
         elif isinstance(argument, str | list | tuple | set | dict):

@@ -64,7 +64,14 @@ MEANINGS: dict[str, str] = {
         "a tensor of several numbers stands where one number is needed"
     ),
     r"view size is not compatible": to_say(
-        "`view` needs contiguous numbers, which they are not after a transpose; use reshape"
+        "`view` finds the numbers in another order in memory; "
+        "reshape copies them, once the axes stand in the right order"
+    ),
+    r"\"bitwise_\w+\" not implemented for '\w+'|invert\) is only implemented on integer": to_say(
+        "`&`, `|` and `~` are for booleans, and a mask here has numbers; `.bool()` converts it"
+    ),
+    r"input dtype \(torch.int64\) does not match weight dtype": to_say(
+        "a network that reads vectors is given ids; an embedding makes vectors of them"
     ),
     r"(?:not enough|too many) values to unpack \(expected (?P<number>\d+)": to_say(
         "{number} names are given to another number of values"
@@ -155,8 +162,7 @@ MEANINGS: dict[str, str] = {
 def explained(failure: Failure, sizes: Sizes) -> str:
     """Explain an exception, or return "" if it is unknown.
 
-    Sizes are called by the names of the axes that have them; sizes without a name are
-    not explained.
+    Sizes are called by the names of the axes that have them, where they have a name.
 
     >>> error = "The size of tensor a (3) must match the size of tensor b (2)"
     >>> explained(Failure(error, place="2: x - y"), {"batch": 2.0, "d": 3.0})
@@ -166,8 +172,7 @@ def explained(failure: Failure, sizes: Sizes) -> str:
         if found := re.search(pattern, failure.error):
             given = found.groupdict()
             named = {key: _named(given[key], sizes) for key in given.keys() & {"x", "y"}}
-            if not named or "shape" in given or not all(size.isdigit() for size in named.values()):
-                return Failure(said(sentence, **given | named), place=failure.place).sentence
+            return Failure(said(sentence, **given | named), place=failure.place).sentence
     return ""
 
 

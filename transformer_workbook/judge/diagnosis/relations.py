@@ -355,7 +355,9 @@ def undefined(answers: Results) -> str:
         return ""
     if not found:
         return ""
-    return said("some numbers are nan: a softmax gives it for +∞, or for −∞ alone; so does 0/0.")
+    return said(
+        "some numbers are nan: a softmax gives it for +∞, or for −∞ alone; so do 0/0 and 0 · ∞."
+    )
 
 
 SIGNS: tuple[Way, ...] = (
