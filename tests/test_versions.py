@@ -1,11 +1,14 @@
 """A page of a site leads to the same page of its other versions."""
 
 from pathlib import Path
+from zipfile import ZipFile
 
+import pytest
 from bs4 import BeautifulSoup
 from editions import EDITIONS
 
 import join_versions
+import pack_site
 
 PAGE = '<html lang="{}"><body>{}</div></body></html>'
 
@@ -26,6 +29,7 @@ def test_a_page_leads_to_itself_in_other_versions(tmp_path: Path) -> None:
     (tmp_path / "1.0" / "book" / "new.html").unlink()
     (tmp_path / "1.0" / "moved.html").write_text("<meta http-equiv=refresh>", encoding="utf-8")
     join_versions.join(tmp_path)
+    join_versions.join(tmp_path)
     assert shown(tmp_path / "book" / "new.html") == [
         ("latest version", None),
         ("version 1.10", "../1.10/book/new.html"),
@@ -44,6 +48,18 @@ def test_a_site_of_one_version_says_none(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE.format("en", join_versions.PLACE), encoding="utf-8")
     join_versions.join(tmp_path)
     assert "versions" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_archive_has_the_site_without_its_other_versions(tmp_path: Path, monkeypatch) -> None:
+    for name in ("index.html", "book/a.html", "1.0/index.html"):
+        (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site" / name).write_text(name, encoding="utf-8")
+    pack_site.pack(tmp_path / "site", tmp_path / "site.zip")
+    with ZipFile(tmp_path / "site.zip") as archive:
+        assert archive.namelist() == ["book/a.html", "index.html"]
+    monkeypatch.setattr(pack_site, "LARGEST", 10)
+    with pytest.raises(ValueError, match="it must have at most 10"):
+        pack_site.pack(tmp_path / "site", tmp_path / "site.zip")
 
 
 def test_the_site_has_the_place_of_the_line(site: Path) -> None:

@@ -14,6 +14,7 @@ from editions import EDITIONS, Edition
 
 VERSION = re.compile(r"\d+\.\d+")
 PLACE = '<div class="sidebar-primary-items__end sidebar-primary__section">'
+LINE = re.compile(r'<nav class="versions">.*?</nav>')
 LANGUAGE = re.compile(r'<html\b[^>]* lang="([^"]*)"')
 
 
@@ -43,7 +44,7 @@ def join(site: Path) -> None:
     versions = pages_of(site)
     for own, pages in versions.items() if len(versions) > 1 else ():
         for page in pages:
-            html = page.read_text(encoding="utf-8")
+            html = LINE.sub("", page.read_text(encoding="utf-8"))
             if language := LANGUAGE.search(html):
                 line = switch(page, own, site, list(versions), EDITIONS[language[1]])
                 page.write_text(html.replace(PLACE, PLACE + line, 1), encoding="utf-8")

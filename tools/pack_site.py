@@ -3,6 +3,7 @@
 python tools/pack_site.py _build/html site.zip
 """
 
+import re
 import sys
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -11,15 +12,20 @@ LARGEST = 60_000_000
 """Bytes: what a teacher can still hand out."""
 
 
+VERSION = re.compile(r"\d+\.\d+")
+
+
 def pack(site: Path, target: Path) -> None:
-    """Pack the files of a site.
+    """Pack the files of a site, without those of its other versions.
 
     Raises:
         ValueError: if the archive is too large.
     """
     with ZipFile(target, "w", ZIP_DEFLATED, compresslevel=9) as archive:
         for path in sorted(path for path in site.rglob("*") if path.is_file()):
-            archive.write(path, path.relative_to(site).as_posix())
+            name = path.relative_to(site)
+            if not VERSION.fullmatch(name.parts[0]):
+                archive.write(path, name.as_posix())
     if (size := target.stat().st_size) > LARGEST:
         raise ValueError(f"{target} has {size} bytes, it must have at most {LARGEST}")
     print(f"{target}: {size / 1e6:.1f} MB")

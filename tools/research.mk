@@ -20,10 +20,13 @@ archive: $(CHECKED) $(EDITIONS)
 	$(BIN)/python tools/pack_site.py $(dir $(SITE)) $(RELEASED)/site.zip
 
 ## versions: put the sites of all releases beside the latest, and lead from each page to its others
+# The newest release of each minor version comes first.
 versions: $(EDITIONS)
-	gh release list --json tagName --jq '.[].tagName' | while read tag; do \
-		gh release download $$tag --pattern site.zip --output _build/$$tag.zip && \
-		$(BIN)/python -m zipfile -e _build/$$tag.zip _build/html/$$(expr "$$tag" : 'v\([0-9]*\.[0-9]*\)') || exit; done
+	gh api --paginate 'repos/{owner}/{repo}/releases' --jq '.[].tag_name' > _build/releases
+	while read tag; do \
+		folder=_build/html/$$(expr "$$tag" : 'v\([0-9]*\.[0-9]*\)'); \
+		test -d $$folder || { gh release download $$tag --pattern site.zip --output _build/$$tag.zip --clobber && \
+		$(BIN)/python -m zipfile -e _build/$$tag.zip $$folder; } || exit; done < _build/releases
 	PYTHONPATH=book/_ext $(BIN)/python tools/join_versions.py $(dir $(SITE))
 
 ## pictures: take the pictures of the README, and one of every page at three widths (into _build/pictures)
@@ -93,7 +96,6 @@ audit: $(CHECKED)
 branch: $(INSTALLED)
 	$(BIN)/annotated-transformer lessons lessons
 	for language in $(TRANSLATED); do $(BIN)/annotated-transformer lessons lessons/$$language --language $$language || exit; done
-	git config --global --add safe.directory "$(CURDIR)"
 	git add --force lessons
 	git -c user.name=github-actions -c user.email=actions@users.noreply.github.com commit --quiet --message "The lessons to do"
 	git push --force origin HEAD:lessons
@@ -101,11 +103,13 @@ branch: $(INSTALLED)
 ## release: check everything, build what is published, and push the tag of the version (DRY_RUN=1: do not push)
 release:
 	$(PYTHON) tools/check_tag.py v$(VERSION)
+	git diff --quiet HEAD || { echo "Commit first: the tree is not that of a commit."; exit 1; }
+	test "$$(git rev-parse --quiet --verify v$(VERSION)^{commit} || git rev-parse HEAD)" = "$$(git rev-parse HEAD)" \
+		|| { echo "The tag v$(VERSION) is another commit: git tag --delete v$(VERSION)"; exit 1; }
 	$(MAKE) book LANGUAGE=ko
 	$(MAKE) lint test verify dist pdf archive RELEASE=1
 	git diff --quiet HEAD
 	git rev-parse --quiet --verify v$(VERSION) || git tag --annotate v$(VERSION) --message "Version $(VERSION)"
-	test "$$(git rev-parse v$(VERSION)^{commit})" = "$$(git rev-parse HEAD)"
 	$(if $(DRY_RUN),@echo "Not pushed:",) git push origin v$(VERSION)
 
 ## publish: what the workflow of a pushed tag does with what it has built (TAG=v1.2.3)

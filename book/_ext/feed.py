@@ -39,8 +39,9 @@ def feed(changelog: str, title: str, site: str, page: str) -> str:
 
 def write_feed(app: Sphinx, error: Exception | None) -> None:
     """Write the feed beside the pages, where they have a public address."""
-    if not error and app.builder.format == "html" and (site := app.config.html_baseurl):
-        changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    site = app.config.html_baseurl
+    if not error and app.builder.format == "html" and site and VERSION.search(changelog):
         page = app.builder.get_target_uri("book/changelog")
         text = feed(changelog, app.config.html_title, site, page)
         Path(app.outdir, NAME).write_text(text, encoding="utf-8")

@@ -80,7 +80,10 @@ def offer_to_do(
     target = Path(app.outdir) / file
     target.parent.mkdir(parents=True, exist_ok=True)
     site = app.config.html_baseurl
-    leads = lambda page, _: f"{site}book/{page}.html" if site else ""  # noqa: E731
+
+    def leads(page: str, _suffix: str) -> str:
+        return f"{site}book/{page}.html" if site else ""
+
     write_to_do(path, target, leads, app.config.language)
     repository = app.config.html_theme_options.get("repository_url", "")
     folder = "" if app.config.language == SOURCE else f"{app.config.language}/"

@@ -184,16 +184,22 @@ def quoted(line: str) -> str:
     'scores = q @ k.mT'
     >>> quoted(f"weights = {'a_query + ' * 9}the_last")[-19:]
     'query + a_query + …'
+    >>> quoted("y = (a,")
+    'y = (a,'
+    >>> quoted(f"'{90 * 'x'}'.format(a)")[-3:]
+    'x …'
     """
-    line, ends = line.strip(), list[int]()
+    line, ends, cut = line.strip(), list[int](), False
     with contextlib.suppress(tokenize.TokenError, SyntaxError):  # it may go on in the next line
         for token in tokenize.generate_tokens(iter([line]).__next__):
             if token.type in (tokenize.COMMENT, tokenize.NEWLINE, tokenize.NL):
+                cut = True
                 break
             ends.append(token.end[1])
-    if not ends or ends[-1] <= LONG:
-        return line[: ends[-1]] if ends else line
-    return f"{line[: max(end for end in ends if end <= LONG)]} …"
+    line = line[: ends[-1]] if cut and ends else line
+    if len(line) <= LONG:
+        return line
+    return f"{line[: max((end for end in ends if end <= LONG), default=LONG)]} …"
 
 
 def _is_readers(file: Path) -> bool:

@@ -148,7 +148,12 @@ def write_lessons(
         beside, stored = folder / f"{page}.{suffix}", BOOK / f"{page}.{suffix}"
         if beside in wanted or beside.exists():
             return f"{page}.{suffix}"
-        return Path(os.path.relpath(stored, folder)).as_posix() if stored.exists() else ""
+        if not stored.exists():
+            return ""
+        try:
+            return Path(os.path.relpath(stored, folder)).as_posix()
+        except ValueError:  # another drive of Windows
+            return stored.as_posix()
 
     for path, lesson in wanted.items():
         write_to_do(lesson, path, leads, language)

@@ -36,6 +36,7 @@ from transformer_workbook.judge.diagnosis.relations import (
 from transformer_workbook.judge.diagnosis.steps import assigned, codes_of, of_steps, values_of
 from transformer_workbook.judge.probes import Probe, Remembered
 from transformer_workbook.judge.sentences import said
+from transformer_workbook.judge.stubs import syntax_of
 from transformer_workbook.judge.trials import attempt, calculate, settings_put_back
 
 BRIEFLY = 1.0
@@ -255,8 +256,8 @@ class Diagnosis:
 
         In a loop a name has many values, of which only the last is known.
         """
-        tree = ast.walk(ast.parse(source_of(self.reference))) if gap else ()
-        loops = any(isinstance(node, ast.For | ast.While) for node in tree)
+        trees = (ast.walk(ast.parse(source_of(self.reference))), *syntax_of(answer)) if gap else ()
+        loops = any(isinstance(node, ast.For | ast.While) for tree in trees for node in tree)
         named = assigned(answer) if gap and not loops else {}
         noted = partial(values_of, self.ask, list(codes_of(self.reference)))
         right = [calculate(self.reference, case, noted) for case in self.cases]

@@ -11,6 +11,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from transformer_workbook.judge.comparing import Failure, equal
+from transformer_workbook.judge.copying import copied
 from transformer_workbook.judge.diagnosis.relations import are_telling, relation
 from transformer_workbook.judge.sentences import said
 from transformer_workbook.judge.stubs import syntax_of
@@ -66,7 +67,7 @@ def of_steps(
                 after = said("`{name}` is right; the mistake comes after it.", name=name)
                 elsewhere = said("`{name}` is right; the mistake is elsewhere.", name=name)
                 last = after if sure else elsewhere
-        elif meant and are_telling(meant):
+        elif meant and are_telling(meant) and all(map(_of_one_shape, got, meant)):
             if not sure:
                 return said("`{name}` is wrong, or something before it.", name=name)
             if not failed and (how := relation(got, meant)):
@@ -75,6 +76,19 @@ def of_steps(
         else:
             sure = False  # another way, perhaps, or another name
     return "" if failed else last  # where it raises is said already
+
+
+def _of_one_shape(one: Any, other: Any) -> bool:
+    """Tell whether two values may be compared; one of another shape is perhaps another way."""
+    return getattr(one, "shape", None) == getattr(other, "shape", None)
+
+
+def _kept(value: Any) -> Any:
+    """Copy a value, which a later line may change in its place."""
+    try:
+        return copied(value)
+    except Exception:  # an iterator, for example
+        return value
 
 
 def assigned(function: Any) -> Counter[str]:
@@ -115,10 +129,10 @@ def values_of(
             left.remove(code)
         else:
             before, line = seen[frame]
-            text = quoted(linecache.getline(code.co_filename, line))
             for name, value in frame.f_locals.items():
                 if name in code.co_varnames and name != "_" and value is not before.get(name):
-                    values[Step(name, line, text)] = value
+                    text = quoted(linecache.getline(code.co_filename, line))
+                    values[Step(name, line, text)] = _kept(value)
         seen[frame] = dict(frame.f_locals), frame.f_lineno
         return note
 
