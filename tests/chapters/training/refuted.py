@@ -65,7 +65,7 @@ def six_curves():
 
 
 REFUTED = {
-    smoothing: "those of your function differs from the losses for ε = 0, 0.1 and 0.4",
+    smoothing: "those of your function differs from the losses with q written out",
     accumulation: "the sum over its micro-batches differs from the gradient of the whole batch",
     noise: "this is not true: from 4 to 16 sentences, and from 16 to 64, the error",
     adam: "60 of your steps differs from 60 steps of torch.optim.Adam",

@@ -67,7 +67,7 @@ def of_steps(
                 after = said("`{name}` is right; the mistake comes after it.", name=name)
                 elsewhere = said("`{name}` is right; the mistake is elsewhere.", name=name)
                 last = after if sure else elsewhere
-        elif meant and are_telling(meant) and all(map(_of_one_shape, got, meant)):
+        elif meant and are_telling(meant) and (failed or all(map(_of_one_shape, got, meant))):
             if not sure:
                 return said("`{name}` is wrong, or something before it.", name=name)
             if not failed and (how := relation(got, meant)):
