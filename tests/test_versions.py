@@ -10,7 +10,7 @@ from editions import EDITIONS
 import join_versions
 import pack_site
 
-PAGE = '<html lang="{}"><body>{}</div></body></html>'
+PAGE = '<html lang="{}"><body>{}></nav></body></html>'
 
 
 def shown(page: Path) -> list[tuple[str, str | None]]:

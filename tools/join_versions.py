@@ -13,7 +13,7 @@ from pathlib import Path
 from editions import EDITIONS, Edition
 
 VERSION = re.compile(r"\d+\.\d+")
-PLACE = '<div class="sidebar-primary-items__end sidebar-primary__section">'
+PLACE = '<nav class="bd-links bd-docs-nav"'
 LINE = re.compile(r'<nav class="versions">.*?</nav>')
 LANGUAGE = re.compile(r'<html\b[^>]* lang="([^"]*)"')
 
@@ -47,7 +47,7 @@ def join(site: Path) -> None:
             html = LINE.sub("", page.read_text(encoding="utf-8"))
             if language := LANGUAGE.search(html):
                 line = switch(page, own, site, list(versions), EDITIONS[language[1]])
-                page.write_text(html.replace(PLACE, PLACE + line, 1), encoding="utf-8")
+                page.write_text(html.replace(PLACE, line + PLACE, 1), encoding="utf-8")
 
 
 if __name__ == "__main__":
