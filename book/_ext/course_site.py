@@ -68,7 +68,8 @@ def moved() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     with MOVED.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            is_there = (MOVED.parent / row["page"]).with_suffix(".ipynb").exists()
+            source = MOVED.parent / row["page"]
+            is_there = any(source.with_suffix(kind).exists() for kind in (".ipynb", ".md"))
             places = found.setdefault(row["page"], {} if is_there else {"": row["leads_to"]})
             places |= dict.fromkeys(row["anchors"].split(), row["leads_to"])
     return found
