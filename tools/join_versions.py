@@ -12,10 +12,11 @@ from pathlib import Path
 
 from editions import EDITIONS, Edition
 
+from join_editions import LANGUAGE
+
 VERSION = re.compile(r"\d+\.\d+")
 PLACE = '<nav class="bd-links bd-docs-nav"'
 LINE = re.compile(r'<nav class="versions">.*?</nav>')
-LANGUAGE = re.compile(r'<html\b[^>]* lang="([^"]*)"')
 
 
 def pages_of(site: Path) -> dict[Path, list[Path]]:

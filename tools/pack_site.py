@@ -1,18 +1,16 @@
 """Pack the built site for use without a network.
 
-python tools/pack_site.py _build/html site.zip
+PYTHONPATH=book/_ext python tools/pack_site.py _build/html site.zip
 """
 
-import re
 import sys
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from join_versions import VERSION
+
 LARGEST = 60_000_000
 """Bytes: what a teacher can still hand out."""
-
-
-VERSION = re.compile(r"\d+\.\d+")
 
 
 def pack(site: Path, target: Path) -> None:

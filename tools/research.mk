@@ -17,7 +17,7 @@ pdf: $(CHECKED) $(EDITIONS)
 ## archive: pack the website for use without a network (_build/release/site.zip)
 archive: $(CHECKED) $(EDITIONS)
 	mkdir -p $(RELEASED)
-	$(BIN)/python tools/pack_site.py $(dir $(SITE)) $(RELEASED)/site.zip
+	PYTHONPATH=book/_ext $(BIN)/python tools/pack_site.py $(dir $(SITE)) $(RELEASED)/site.zip
 
 ## versions: put the sites of all releases beside the latest, and lead from each page to its others
 # The newest release of each minor version comes first.
