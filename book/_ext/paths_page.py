@@ -42,10 +42,10 @@ def minutes(step: Step) -> tuple[int, int, int]:
     return found.minutes, MINUTES_A_LINE * lines, found.exercise_minutes
 
 
-def link(docname: str, text: str) -> addnodes.pending_xref:
-    """Return a link to a page, by its address from the root."""
+def link(target: str, text: str, kind: str = "doc") -> addnodes.pending_xref:
+    """Return a link to a page, by its address from the root, or to a label (``kind="ref"``)."""
     return addnodes.pending_xref(
-        "", nodes.inline("", text), refdomain="std", reftype="doc", reftarget=f"/{docname}",
+        "", nodes.inline("", text), refdomain="std", reftype=kind, reftarget=target,
         refexplicit=True, refwarn=True,
     )  # fmt: skip
 
@@ -85,7 +85,7 @@ class PathDirective(Messages):
         titles, times = nodes.line_block(), nodes.line_block()
         for step in (by_name()[name] for name in meeting.lessons):
             here = replace(step, title=translated(self.env.app, step.docname, step.title))
-            titled = link(step.docname, f"{step.number} {here.name}")
+            titled = link(f"/{step.docname}", f"{step.number} {here.name}")
             titles += nodes.line("", "", titled, translatable=False)
             times += nodes.line("", ", ".join(map(str, minutes(step))), translatable=False)
         yield [titles]
@@ -121,15 +121,11 @@ def show(app: Sphinx, document: nodes.document) -> None:
     for number, (name, route) in enumerate(lying):
         after = route.lessons[route.lessons.index(here) + 1 :]
         paragraph += nodes.Text(" · " if number else "")
-        title = nodes.inline("", translated(app, PAGE, route.title))
-        paragraph += addnodes.pending_xref(
-            "", title, refdomain="std", reftype="ref", reftarget=f"path-{name}",
-            refexplicit=True, refwarn=True,
-        )  # fmt: skip
+        paragraph += link(f"path-{name}", translated(app, PAGE, route.title), "ref")
         if after:
             step = lessons[after[0]]
             paragraph += nodes.Text(" → ")
-            paragraph += link(step.docname, str(step.number))
+            paragraph += link(f"/{step.docname}", str(step.number))
     next(document.findall(nodes.section)).insert(2, paragraph)
 
 
