@@ -41,6 +41,12 @@ def test_every_recorded_run_is_one_of_the_code_of_today() -> None:
         assert notebook_status.is_current(run), f"run tools/run_notebooks.py on {name}"
 
 
+def test_every_lesson_runs_in_the_memory_that_the_page_of_machines_names() -> None:
+    lessons = [run for name, run in notebook_status.read().items() if name[0].isdigit()]
+    assert len(lessons) == len(CHAPTERS)
+    assert max(run.megabytes for run in lessons) < 2000
+
+
 def test_the_digest_is_that_of_the_code_alone(tmp_path: Path) -> None:
     path = tmp_path / "x.ipynb"
 
@@ -58,7 +64,7 @@ def test_a_second_run_of_the_same_code_changes_no_byte(tmp_path: Path) -> None:
     """And what is no run of the code of today is left out."""
     record = tmp_path / "status.csv"
     now = notebook_status.digest(ROOT / "book" / "one_page.ipynb")
-    first = Run("one_page", 10, "2031-01-01", "3.11.2", "2.13.0", now)
+    first = Run("one_page", 10, 500, "2031-01-01", "3.11.2", "2.13.0", now)
     notebook_status.write([first, replace(first, notebook="gone")], record)
     before = record.read_bytes()
     notebook_status.write([replace(first, seconds=12, date="2031-01-02")], record)

@@ -1,4 +1,4 @@
-"""The record of the notebooks' runs: the day, the seconds on one core, and the versions.
+"""The record of the notebooks' runs: seconds on one core, megabytes of memory, day and versions.
 
 A row belongs to the code that was run: it has a digest of the code cells. A run of the same
 code with the same versions keeps its row, so that running twice changes no byte.
@@ -23,6 +23,7 @@ class Run:
 
     notebook: str
     seconds: int
+    megabytes: int
     date: str
     python: str
     torch: str
@@ -49,11 +50,12 @@ def name_of(path: Path) -> str:
     return path.resolve().relative_to(BOOK).with_suffix("").as_posix()
 
 
-def measured(path: Path, seconds: float) -> Run:
+def measured(path: Path, seconds: float, megabytes: float) -> Run:
     """Describe a run that has just ended."""
     torch = version("torch").partition("+")[0]
     today = datetime.now(UTC).date().isoformat()
-    return Run(name_of(path), round(seconds), today, platform.python_version(), torch, digest(path))
+    used = round(seconds), round(megabytes)
+    return Run(name_of(path), *used, today, platform.python_version(), torch, digest(path))
 
 
 def read(record: Path = RECORD) -> dict[str, Run]:
@@ -61,7 +63,10 @@ def read(record: Path = RECORD) -> dict[str, Run]:
     if not record.exists():
         return {}
     with record.open(newline="", encoding="utf-8") as file:
-        rows = [Run(**{**row, "seconds": int(row["seconds"])}) for row in csv.DictReader(file)]
+        rows = [
+            Run(**row | {key: int(row[key]) for key in ("seconds", "megabytes")})
+            for row in csv.DictReader(file)
+        ]
     return {row.notebook: row for row in rows}
 
 

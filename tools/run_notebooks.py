@@ -10,6 +10,7 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event, Thread
 
 import nbformat
 import psutil
@@ -46,15 +47,30 @@ def text(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook).rstrip("\n") + "\n"
 
 
+class Watch(Thread):
+    """Looks, five times a second, at what a kernel uses."""
+
+    def __init__(self, client: NotebookClient) -> None:
+        super().__init__(daemon=True)
+        self.client, self.ended = client, Event()
+        self.seconds = self.megabytes = 0.0
+
+    def run(self) -> None:
+        """Keep the seconds of the processor, and the most memory of the kernel and its children."""
+        kernel = psutil.Process(self.client.km.provisioner.pid)
+        while not self.ended.wait(0.2):
+            try:
+                # A clock on the wall also counts what others do.
+                self.seconds = sum(kernel.cpu_times()[:2])
+                family = [kernel, *kernel.children(recursive=True)]
+                used = sum(process.memory_info().rss for process in family) / 1e6
+            except psutil.NoSuchProcess:  # one of them has just ended
+                continue
+            self.megabytes = max(self.megabytes, used)
+
+
 def run(path: Path, runs: list[notebook_status.Run] | None = None) -> str | None:
     """Execute one notebook, store it and describe its run; return what went wrong, if anything."""
-    used = 0.0
-
-    def look_at_the_clock(**_: object) -> None:
-        """Read how long the kernel has computed: a clock on the wall also counts what others do."""
-        nonlocal used
-        used = sum(psutil.Process(client.km.provisioner.pid).cpu_times()[:2])
-
     mine = path.parent / FILE
     if mine.exists():
         return f"{path}: {mine} says what you have passed; move it away, or it will be stored."
@@ -70,12 +86,15 @@ def run(path: Path, runs: list[notebook_status.Run] | None = None) -> str | None
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],
         timeout=1200,
-        on_cell_executed=look_at_the_clock,
+        on_notebook_start=lambda **_: watch.start(),
     )
+    watch = Watch(client)
     try:
         client.execute()
     except CellExecutionError as error:
         return f"{path}: {error}"
+    finally:
+        watch.ended.set()
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.get("name") == "stderr":
@@ -85,7 +104,7 @@ def run(path: Path, runs: list[notebook_status.Run] | None = None) -> str | None
     mine.unlink(missing_ok=True)  # the checks of the gaps have been passed
     path.write_text(text(normalise(notebook)), encoding="utf-8")
     if runs is not None:
-        runs.append(notebook_status.measured(path, used))
+        runs.append(notebook_status.measured(path, watch.seconds, watch.megabytes))
     return None
 
 

@@ -17,8 +17,8 @@ from sources_page import Cell, table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-COLUMNS = {"notebook": 40, "seconds": 13, "run on": 16, "Python": 14, "PyTorch": 18}
-NO_RUN = ["–"] * 4
+COLUMNS = {"notebook": 38, "seconds": 12, "MB": 9, "run on": 14, "Python": 13, "PyTorch": 15}
+FIELDS = ("seconds", "megabytes", "date", "python", "torch")
 
 
 def title_of(notebook: dict[str, Any]) -> str:
@@ -45,7 +45,7 @@ class NotebooksStatus(SphinxDirective):
     def row(self, name: str, path: Path, run: dict[str, str] | None) -> list[Cell]:
         """Describe one notebook by its last run."""
         self.env.note_dependency(str(path))
-        cells = [run[key] for key in ("seconds", "date", "python", "torch")] if run else NO_RUN
+        cells = [run[field] if run else "–" for field in FIELDS]
         title = title_of(json.loads(path.read_text(encoding="utf-8")))
         title = translated(self.env.app, f"book/{name}", title)
         link = nodes.reference("", title, refuri=f"{name}.html", internal=True)
