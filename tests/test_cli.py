@@ -673,6 +673,23 @@ def test_a_locale_without_letters_changes_nothing(trained, tmp_path):
     assert done([*command, "--workers", "2"], input="fünf ☃\n".encode()).stdout == expected
 
 
+@pytest.mark.verify
+def test_without_what_posix_alone_has_a_run_and_a_lesson_are_made(tmp_path):
+    sizes = ["--set", "d_model=8", "--set", "d_ff=8"]
+    for command in (
+        ["train", "--model", "transformer", "--steps", "2", "--out", "run", *sizes],
+        ["resume", "run", "--steps", "3"],
+        ["translate", "run", "I am a student"],
+        ["export", "run", "web", "--to", "web"],
+        ["start", "mine"],
+        ["lessons", "to do", "05"],
+        ["progress", "to do"],
+    ):
+        program = [sys.executable, Path(__file__).with_name("without_posix.py"), *command]
+        subprocess.run(program, cwd=tmp_path, env=os.environ, check=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "web", "mine", "to do"}
+
+
 @pytest.mark.slow
 def test_ctrl_c_while_the_program_begins_is_silent(tmp_path):
     """As often as it takes: some come before anything of ours is there."""
