@@ -1,6 +1,6 @@
 """Fillings: what readers write into a gap, and what its check says, without the page's training.
 
-Of the page only those statements run that the cell of the gap needs: imports and definitions.
+Of the page, and of the cell of the gap, only those statements run that the answer needs.
 """
 
 import ast
@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from symtable import symtable
 from typing import Any
 
 from transformer_workbook import exercises
@@ -30,19 +31,19 @@ def judged(notebook: Notebook, gap: Gap, source: str) -> Verdict:
     """Return what the check of a gap says to its cell with this source."""
     above = notebook["cells"][: gap.cell]
     code = "\n".join(source_of(cell) for cell in above if cell["cell_type"] == "code")
-    cell = ast.parse(source)
-    needed = slice_of(ast.parse(code).body, loaded([cell]))
+    cell = slice_of(ast.parse(source).body, {gap.answer})
+    needed = slice_of(ast.parse(code).body, loaded(cell))
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    run("\n".join(map(ast.unparse, needed)), f"<above {gap.check}>", namespace)
-    run(source, f"<{gap.check}>", namespace)
+    run(code, needed, f"<above {gap.check}>", namespace)
+    run(source, cell, f"<{gap.check}>", namespace)
     verdict: Verdict = getattr(exercises, gap.check).check(namespace[gap.answer])
     return verdict
 
 
-def run(source: str, name: str, namespace: dict[str, Any]) -> None:
-    """Run a source under a name by which ``inspect`` finds it."""
+def run(source: str, body: list[ast.stmt], name: str, namespace: dict[str, Any]) -> None:
+    """Run some statements of a source, under a name by which ``inspect`` finds it."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    exec(compile(source, name, "exec"), namespace)
+    exec(compile(ast.Module(body, []), name, "exec"), namespace)
 
 
 def slice_of(body: list[ast.stmt], names: set[str]) -> list[ast.stmt]:
@@ -55,10 +56,18 @@ def slice_of(body: list[ast.stmt], names: set[str]) -> list[ast.stmt]:
     return kept[::-1]
 
 
-def loaded(trees: Iterable[ast.AST]) -> set[str]:
-    """Return the names that are read."""
-    nodes = (node for tree in trees for node in ast.walk(tree))
-    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+def loaded(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names of the outermost level that some statements read: no local names."""
+    waiting, found = [symtable("\n".join(map(ast.unparse, body)), "", "exec")], set[str]()
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        found |= {
+            name.get_name()
+            for name in table.get_symbols()
+            if name.is_referenced() and (name.is_global() or table.get_type() == "module")
+        }
+    return found
 
 
 def bound(statement: ast.stmt) -> set[str]:
