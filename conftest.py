@@ -1,6 +1,10 @@
-"""What every notebook that pytest runs starts from, also one that is named on the command line."""
+"""What every notebook that pytest runs starts from, also one that is named on the command line.
+
+Which of them were compared is noted here: the hooks of a folder hear of its own tests alone.
+"""
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -31,3 +35,30 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.__class__ = ComparedCell
         if item.path in UNREAD:
             item.add_marker(pytest.mark.skip(fetch_weights.MISSING))
+
+
+BEFORE = pytest.StashKey[dict[Path, str]]()
+PASSED: Counter[Path] = Counter()
+"""How many cells of a notebook were compared, and passed."""
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note a cell that was like its stored output."""
+    path = Path(__file__).parent / report.nodeid.partition("::")[0]
+    if path.suffix == ".ipynb" and report.when == "call" and report.passed:
+        PASSED[path] += 1
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remember what the notebooks compute with before they are compared."""
+    if session.config.getoption("nbval", False) and not hasattr(session.config, "workerinput"):
+        session.config.stash[BEFORE] = comparing_pages.digests()
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Write down which notebooks were compared from the first cell to the last, and passed."""
+    ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    if ended and BEFORE in session.config.stash:
+        pages = [p for p in comparing_pages.notebooks() if PASSED[p] == comparing_pages.cells(p)]
+        if pages:
+            comparing_pages.write(pages, session.config.stash[BEFORE])

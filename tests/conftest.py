@@ -1,9 +1,8 @@
-"""What the tests share: a browser, the website, which notebooks were compared."""
+"""What the tests share: a browser, the website."""
 
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -23,8 +22,6 @@ ROOT = Path(__file__).resolve().parent.parent
 # Who imports them has another device, or another precision, ever after; or trains.
 collect_ignore = ["conftest.py", "own_device.py", "two_processes.py", "chapters", "kept"]
 
-BEFORE = pytest.StashKey[dict[Path, str]]()
-
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -35,32 +32,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.slow)
         if item.path in later:
             item.add_marker(pytest.mark.verify)
-
-
-PASSED: Counter[Path] = Counter()
-"""How many cells of a notebook were compared, and passed."""
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note a cell that was like its stored output."""
-    path = ROOT / report.nodeid.partition("::")[0]
-    if path.suffix == ".ipynb" and report.when == "call" and report.passed:
-        PASSED[path] += 1
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Remember what the notebooks compute with before they are compared."""
-    if session.config.getoption("nbval", False) and not hasattr(session.config, "workerinput"):
-        session.config.stash[BEFORE] = comparing_pages.digests()
-
-
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Write down which notebooks were compared from the first cell to the last, and passed."""
-    ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-    if ended and BEFORE in session.config.stash:
-        pages = [p for p in comparing_pages.notebooks() if PASSED[p] == comparing_pages.cells(p)]
-        if pages:
-            comparing_pages.write(pages, session.config.stash[BEFORE])
 
 
 @contextmanager
