@@ -139,6 +139,14 @@ def test_the_korean_index_is_small(korean: Path) -> None:
     assert (korean / "_static" / "search_index.js").stat().st_size < LARGEST_KOREAN
 
 
+def test_an_address_that_leads_nowhere_is_searched_for(site: Path, browser: Browser) -> None:
+    missing = (site / "404.html").read_text(encoding="utf-8")
+    with serve(site) as base, browser.new_page() as page:
+        page.route("**/05_self_atention.html", lambda route: route.fulfill(body=missing))
+        page.goto(base + "05_self_atention.html")
+        expect(page.locator("article .found a").first).to_contain_text("Self-attention")
+
+
 def test_the_keys_lead_from_any_page_to_what_is_found(site: Path, browser: Browser) -> None:
     with serve(site) as base, browser.new_page(**VIEWS["phone"]) as page:
         page.goto(base + "book/26_images_and_graphs.html")

@@ -36,9 +36,9 @@ ENDINGS = (
 )
 ENDING = re.compile(normalize("NFKD", ENDINGS))
 
-FORM = """<h1>{title}</h1><form class="bd-search d-flex align-items-center" action="search.html">
+FORM = """<form class="bd-search d-flex align-items-center" action="search.html">
 <i class="fa-solid fa-magnifying-glass"></i><input type="search" class="form-control" name="q"
- autocomplete="off" spellcheck="false" aria-label="{label}"></form>"""
+ autocomplete="off" spellcheck="false" aria-label="{label}"{more}></form>"""
 
 
 def text(node: nodes.Node) -> str:
@@ -110,10 +110,15 @@ def index(app: Sphinx) -> dict[str, Any]:
     return {"endings": ENDINGS, "pages": pages, "terms": terms}
 
 
+def field(more: str = "") -> str:
+    """Return a field with its results below it; ``more`` is an attribute of the field."""
+    return FORM.format(label=_("Search this book"), more=more)
+
+
 def search_page(_app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield the page of the results."""
-    body = FORM.format(title=_("Search"), label=_("Search this book"))
-    yield "search", {"title": _("Search"), "body": body}, "page.html"
+    title = _("Search")
+    yield "search", {"title": title, "body": f"<h1>{title}</h1>{field()}"}, "page.html"
 
 
 def write_index(app: Sphinx, error: Exception | None) -> None:

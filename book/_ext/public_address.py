@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from course_search import field
 from docutils import nodes
 from editions import SOURCE
 from light_pages import beginning
@@ -25,7 +26,7 @@ LAUNCHERS = {
 }
 CARDS = {"line_color": "#35618f"}
 
-MISSING = "<h1>{title}</h1>\n<p>{text}</p>"
+MISSING = "<h1>{title}</h1>\n<p>{text}</p>\n{field}"
 
 
 def on_github(repository: str) -> tuple[str, str] | None:
@@ -86,14 +87,15 @@ def write_sitemap(app: Sphinx, error: Exception | None) -> None:
 
 
 def missing_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the page that a host shows for missing addresses."""
+    """Yield the page that a host shows for missing addresses: it searches for their words."""
     home = app.builder.get_target_uri(app.config.root_doc)
     title = _("There is no such page")
     text = _(
         'Perhaps it has moved, or the address has a typing error. Try the\n<a href="{home}">front '
         'page</a>, the <a href="search.html">search</a>, or the list of the\nchapters.'
     ).format(home=home)
-    yield "404", {"title": title, "body": MISSING.format(title=title, text=text)}, "page.html"
+    body = MISSING.format(title=title, text=text, field=field(" data-of-address"))
+    yield "404", {"title": title, "body": body}, "page.html"
 
 
 def anchor_missing_page(app: Sphinx, error: Exception | None) -> None:

@@ -167,10 +167,15 @@
     return show;
   }
 
+  // The words of an address that leads nowhere: the last part, without its number and its ending.
+  const ofAddress = () =>
+    decodeURIComponent(location.pathname).split("/").pop().replace(/\.html$|[\d_-]+/g, " ").trim();
+
   for (const field of document.querySelectorAll("form.bd-search input")) {
     const show = answer(field);
     if (field.closest("dialog")) continue;
-    field.value = new URLSearchParams(location.search).get("q") ?? "";
+    const asked = new URLSearchParams(location.search).get("q");
+    field.value = asked ?? ("ofAddress" in field.dataset ? ofAddress() : "");
     field.focus();
     show();
   }
