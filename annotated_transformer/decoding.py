@@ -265,7 +265,9 @@ def greedy(
         state = model.start(src)
         draws = None
         if search.sample:
-            draws = random_draws(src, search.seed, int(limits.longest.max()))
+            # Texts without a source are told apart by what they begin with.
+            read = src if (src != PAD).any() else limits.prefixes
+            draws = random_draws(read, search.seed, int(limits.longest.max()))
         sentence = torch.arange(len(src), device=src.device)
         token, length = limits.first, limits.given  # (rows), as sentence
         while len(sentence):

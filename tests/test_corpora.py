@@ -176,6 +176,9 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
     (tmp_path / "pairs.tsv").write_bytes(other)
     with pytest.raises(InputError, match=r"pairs\.tsv, line 2 cannot be read as UTF-8 text"):
         list(read_tsv(tmp_path / "pairs.tsv").split("train"))
+    (tmp_path / "pairs.tsv").write_bytes("a\tb\n".encode("utf-16"))
+    with pytest.raises(InputError, match=r"pairs\.tsv is UTF-16 text, it must be UTF-8"):
+        list(read_tsv(tmp_path / "pairs.tsv").split("train"))
     (tmp_path / "val.de").unlink()
     with pytest.raises(InputError, match=r"val\.de cannot be read \(.*No such file"):
         list(corpus.split("val"))
@@ -288,6 +291,8 @@ def test_a_tsv_file(tmp_path):
 def test_a_tsv_line_without_two_columns(tmp_path, line, columns):
     path = tsv(tmp_path / "pairs.tsv", ["a\tb", "", line])
     message = rf"line 3: {columns} columns, 2 with text are needed"
+    if line == "one":
+        message += "; a file whose first line has a tab is one of pairs"
     if columns == "3":  # often a licence
         message += r".*: `cut -f1,2 pairs\.tsv > two\.tsv`"
     for split in read_tsv(path).splits.values():

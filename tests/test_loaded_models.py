@@ -151,7 +151,8 @@ def test_sampling_draws_from_their_distribution(both):
     theirs.eval()
     search = Search(sample=True, temperature=0.7, top_k=9, top_p=0.8, extra_length=8, seed=3)
     [written] = greedy(ours, no_source(PROMPTS[:1]), search, plus_1(PROMPTS[:1]))
-    numbers = random_draws(no_source(PROMPTS[:1]), search.seed, search.extra_length)[0]
+    begun = torch.tensor(plus_1(PROMPTS[:1]))
+    numbers = random_draws(begun, search.seed, search.extra_length)[0]
     text = list(PROMPTS[0])
     while len(text) < len(written.tokens):
         log_probs = theirs(torch.tensor([text])).logits[:, -1].log_softmax(-1)

@@ -7,6 +7,7 @@ import torch
 
 from annotated_transformer.batches import TextBatch, batch_of, batches_by_tokens
 from annotated_transformer.corpora import load_corpus
+from annotated_transformer.decoding import Search, greedy
 from annotated_transformer.evaluation import perplexity
 from annotated_transformer.ground.errors import InputError
 from annotated_transformer.loss import smoothed_cross_entropy
@@ -73,6 +74,17 @@ def test_a_sentence_padded_on_the_left_is_read_as_without_padding():
     for t in (4, 5):
         last, state = model.step(state, padded[:, t])
         assert_close(last, model(padded)[:, t], 1e-12)
+
+
+def test_texts_that_begin_otherwise_are_drawn_otherwise():
+    model = language_model()
+    for parameter in model.parameters():
+        parameter.data.zero_()  # every token is as probable as any other, whatever was read
+    search, src = Search(sample=True, seed=3, extra_length=20), torch.full((3, 1), PAD)
+    one, other, again = greedy(model, src, search, [[5, 6], [6, 5], [5, 6]])
+    assert one.tokens == again.tokens
+    assert one.tokens[2:] != other.tokens[2:]
+    assert [other] == greedy(model, src[:1], search, [[6, 5]])
 
 
 def test_a_language_model_learns_a_corpus_of_one_language():

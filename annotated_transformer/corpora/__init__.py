@@ -4,7 +4,7 @@ import gzip
 import os
 import shlex
 import zlib
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -322,10 +322,12 @@ class TsvSplit(FileSplit):
             columns = [*map(clean, line.split("\t"))]
             if len(columns) != 2 or not all(columns):
                 name = shlex.quote(self.path.name)
-                cut = f": `cut -f1,2 {name} > two.tsv` leaves two" * (len(columns) > 2)
+                more = f": `cut -f1,2 {name} > two.tsv` leaves two" * (len(columns) > 2)
+                if len(columns) == 1 < number:
+                    more = "; a file whose first line has a tab is one of pairs"
                 raise InputError(
                     f"{self.path}, line {number}: {len(columns)} columns, 2 with text are "
-                    f"needed{cut}."
+                    f"needed{more}."
                 )
             place = zlib.crc32(columns[0].encode()) % 20
             if {0: "val", 1: "test"}.get(place, "train") == self.name:
@@ -343,9 +345,12 @@ def _lines(path: Path) -> Iterator[str]:
                 if len(text) > LONGEST_WORD:  # every line is cleaned later
                     with_short_words(clean(text), f"{place}: ")
                 yield text
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        where = place if isinstance(error, UnicodeDecodeError) else path
-        raise InputError(f"{where} cannot be read as UTF-8 text ({error}).") from error
+    except UnicodeDecodeError as error:
+        if error.object.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            raise InputError(f"{path} is UTF-16 text, it must be UTF-8.") from error
+        raise InputError(f"{place} cannot be read as UTF-8 text ({error}).") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read as UTF-8 text ({error}).") from error
 
 
 def _require_plain(path: Path) -> None:
