@@ -51,8 +51,8 @@ def token_places(
     columns: Float[Tensor, "column d"],
 ) -> Float[Tensor, "batch tokens d"]:
     """Add to each patch the vectors of its row and column, and put the class token in front."""
-    places = rows[:, None] + columns
-    x = x + places.flatten(0, 1)
+    positions = rows[:, None] + columns
+    x = x + positions.flatten(0, 1)
     first = class_token.expand(len(x), 1, -1)
     return torch.cat([first, x], dim=1)
 
