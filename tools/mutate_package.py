@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -116,9 +117,12 @@ def survives(mutant: Mutant) -> bool:
         ):
             status = pytest.main([*options, doctests, *tests])
         signal.alarm(0)
+        if status in (pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.USAGE_ERROR):
+            # What conftest.py cannot import is dead before the first test.
+            imported = [sys.executable, "-c", f"import annotated_transformer.{mutant.module}"]
+            if subprocess.run(imported, check=False, capture_output=True).returncode == 0:
+                raise RuntimeError(f"{mutant.module}: pytest ended with {status!r}")
         os.chdir(ROOT)
-    if status == pytest.ExitCode.NO_TESTS_COLLECTED or status == pytest.ExitCode.USAGE_ERROR:
-        raise RuntimeError(f"{mutant.module}: pytest ended with {status!r}")
     return status == pytest.ExitCode.OK
 
 
