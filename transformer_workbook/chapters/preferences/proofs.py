@@ -19,7 +19,8 @@ def dpo(loss: Callable[..., Tensor]) -> None:
         good, bad, good_before, bad_before = four.detach()
         logits = ((good - bad) - (good_before - bad_before)).tolist()
         by_hand = sum(math.log(1 + math.exp(-beta * x)) for x in logits) / 20
-        agree(1e-12, {f"your loss, β = {beta}": mine, "TRL's formula by hand": torch.tensor(by_hand)})
+        theirs = torch.tensor(by_hand)
+        agree(1e-12, {f"your loss, β = {beta}": mine, "TRL's formula by hand": theirs})
         weights = torch.tensor([beta / (1 + math.exp(beta * x)) / 20 for x in logits])
         signs = torch.tensor([-1.0, 1.0, 1.0, -1.0])[:, None]
         agree(1e-12, {"its slopes": slopes, "± β σ(−β m)": signs * weights})
