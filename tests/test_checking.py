@@ -92,6 +92,21 @@ def test_an_empty_answer_is_not_attempted() -> None:
     assert (repr(verdict), verdict.passed, verdict.mistake) == ("not attempted", False, "")
 
 
+def in_one_line(words: list[str]) -> list[str]:
+    ordered = None  # noqa: F841 - a line of the gap that this answer does not need
+    return sorted(words)
+
+
+def by_another_line(words: list[str]) -> list[str]:
+    ordered = None  # noqa: F841
+    return words
+
+
+def test_a_gap_that_is_right_without_one_of_its_lines_is_right() -> None:
+    gap = replace(WORDS, gap=True)
+    assert [gap(in_one_line).state, gap(by_another_line).state] == ["right", "not attempted"]
+
+
 def test_a_missing_return_is_told() -> None:
     verdict = WORDS(lambda words: sorted(words) if len(words) == 2 else None)
     assert verdict.mistake == "for ['b', 'c', 'a'] it gives None; does every branch return?"

@@ -105,18 +105,18 @@ class Exercise(Task):
             return Verdict("wrong", sentence)
         if isinstance(answer, nn.Module) and self._asks_for_a_class:
             return Verdict("wrong", said("this is one layer; hand over its class."))
-        if self.gap and has_empty_lines(answer):
-            return Verdict("not attempted")
         trials = list(self.subject.trials(answer))
         pairs = zip(trials, self.subject.right, strict=False)  # a call without end is the last
         answers = [in_its_form(trial.result, want) for trial, want in pairs]
+        failing = self.subject.failing(answers)
+        if failing and self.gap and has_empty_lines(answer):
+            return Verdict("not attempted")
         if all(got is None for got in answers):
             if any(trial.printed for trial in trials):
                 print(trials[0].printed, end="")
                 sentence = said("your function returns None; did you print the result?")
                 return Verdict("wrong", sentence)
             return self._unfinished(answer)
-        failing = self.subject.failing(answers)
         told = min(failing, key=lambda i: len(self._literals[i]), default=0)
         print(trials[told].printed, end="")
         if not failing:
