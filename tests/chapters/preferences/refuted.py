@@ -31,7 +31,7 @@ def merging():
 
 
 REFUTED = {
-    dpo: "that of TRL differs from your loss, β = 0.1 by",
+    dpo: "TRL's formula by hand differs from your loss, β = 0.1 by",
     promised: "the reference, weighted by exp(r / β) differs from what DPO found by",
     merging: "merged differs from the layers beside each other by",
     adapted: "the package's differs from your layer by",
