@@ -523,6 +523,16 @@ def test_no_search_runs_past_the_last_position_of_the_model(search):
     assert {len(hypothesis.tokens) for hypothesis in longer[0]} == {9}
 
 
+@every_way
+def test_a_source_takes_room_from_what_a_model_of_one_text_may_write(search):
+    model = lively("language", max_length=16)
+    with torch.no_grad():
+        model.output.bias[EOS] = -torch.inf
+    src = torch.tensor([[4, 5, 6, 7, 8, 9, EOS], [4, EOS, PAD, PAD, PAD, PAD, PAD]])
+    found = decode(model, src, replace(search, extra_length=50))
+    assert [{len(h.tokens) for h in hypotheses} for hypotheses in found] == [{9}, {14}]
+
+
 def test_weights_that_are_no_numbers_are_told():
     for broken in (math.nan, math.inf):
         with pytest.raises(DivergedError, match="a logit is nan or inf"):
