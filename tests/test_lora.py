@@ -40,6 +40,7 @@ def test_a_model_is_as_before_at_first_and_the_same_when_merged():
     merge_lora(model)
     assert set(model.state_dict()) == names
     torch.testing.assert_close(model(ids), changed, rtol=0, atol=1e-12)
+    assert not any(p.requires_grad for p in model.parameters())  # until `requires_grad_()`
 
 
 def test_layers_inside_a_lora_are_merged_as_well():
