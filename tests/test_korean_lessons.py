@@ -26,6 +26,7 @@ from transformer_workbook.lessons.languages import translated
 from transformer_workbook.lessons.plain_markdown import to_roles
 from transformer_workbook.lessons.to_do import (
     BOOK,
+    YOURS,
     is_untouched,
     lessons,
     read,
@@ -83,6 +84,7 @@ def test_every_block_is_what_the_catalogue_says_and_all_others_stay(
 ) -> None:
     catalogue = catalogue_of(f"book/{stem}", "ko")
     hints = {part for gap in gaps_of(read(LESSONS[stem])) for part in gap.hint.split("\n\n")}
+    hints.add(YOURS)
     english = list(blocks(prose(to_do(read(LESSONS[stem])))))
     korean = list(blocks(prose_in(written, stem)))
     seen = set()
@@ -117,8 +119,8 @@ def test_labels_of_folds_and_hints_of_gaps_are_korean(written: Path) -> None:
     (gap,) = gaps_of(read(LESSONS[FIFTH]))
     hint = next(c for c in read(written / f"{FIFTH}.ipynb")["cells"] if "hint-" in c["id"])
     parts = hint["source"].split("\n\n")
-    assert parts[0] == "<details><summary>힌트</summary>"
-    assert len(parts) == len(gap.hint.split("\n\n")) + 2
+    assert parts[1] == "<details><summary>힌트</summary>"
+    assert len(parts) == len(gap.hint.split("\n\n")) + 3
     assert all(EDITIONS["ko"].writes(part) for part in parts[:-1])
 
 

@@ -13,6 +13,7 @@ from annotated_transformer.ground.errors import InputError, require_choice
 from annotated_transformer.ground.inputs import StrPath, require_path
 from annotated_transformer.ground.sentences import ENGLISH, languages
 from annotated_transformer.run.files import write_atomically
+from transformer_workbook.judge.sentences import to_say
 from transformer_workbook.lessons.gaps import Notebook, gaps_of, source_of
 from transformer_workbook.lessons.languages import in_language
 from transformer_workbook.places import ROOT, SHIPPED
@@ -25,6 +26,10 @@ LINK = re.compile(r"\[([^\]]*)\]\(([\w./-]+)\.(ipynb|md)(#[^)]*)?\)")
 
 WRITTEN = "annotated_transformer"
 """Where the metadata of a notebook keep its language and the digest of the sources as written."""
+
+
+YOURS = to_say("Yours to write: what is `None`, or what belongs in place of the line with `raise`.")
+"""What stands below a gap: the bar beside its lines is on the site alone."""
 
 
 def lessons() -> dict[str, Path]:
@@ -56,9 +61,9 @@ def to_do(notebook: Notebook) -> dict[str, Any]:
     for gap in reversed(gaps):
         del cells[gap.cell]["metadata"]["blank"]
         cells[gap.cell]["source"] = gap.emptied()
-        folded = f"<details><summary>Hint</summary>\n\n{gap.hint}\n\n</details>"
+        told = f"{YOURS}\n\n<details><summary>Hint</summary>\n\n{gap.hint}\n\n</details>"
         hint = {"cell_type": "markdown", "id": f"hint-{gap.check[:50]}".replace("_", "-")}
-        cells.insert(gap.cell + 1, hint | {"metadata": {}, "source": folded})
+        cells.insert(gap.cell + 1, hint | {"metadata": {}, "source": told})
     return opened
 
 
