@@ -16,7 +16,7 @@ from transformer_workbook.judge.exercises import Exercise
 from transformer_workbook.lessons import to_do as writer
 from transformer_workbook.lessons.fillings import judged, slice_of, wrong_fillings
 from transformer_workbook.lessons.gaps import Gap, gaps_of
-from transformer_workbook.lessons.to_do import lessons, read, to_do, write_lessons
+from transformer_workbook.lessons.to_do import YOURS, lessons, read, to_do, write_lessons
 
 LESSONS = {stem: read(path) for stem, path in lessons().items()}
 GAPS = [
@@ -201,7 +201,8 @@ def test_a_lesson_is_written_with_a_hint_and_without_outputs(course: Path) -> No
     (path,) = write_lessons(course / "mine", ["1"])
     cells = read(path)["cells"]
     assert cells[0]["source"] == "def f(x):\n    y = None\n    return y"
-    assert cells[1]["source"] == "<details><summary>Hint</summary>\n\nOne more.\n\n</details>"
+    hint = "<details><summary>Hint</summary>\n\nOne more.\n\n</details>"
+    assert cells[1]["source"] == f"{YOURS}\n\n{hint}"
     assert all(cell["outputs"] == [] for cell in cells if cell["cell_type"] == "code")
 
 
