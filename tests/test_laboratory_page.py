@@ -107,6 +107,7 @@ def drop(page: Page, x: float, y: float, **data: list[object]) -> None:
     for kind in ("dragEnter", "dragOver", "drop"):
         given = {"items": [], "dragOperationsMask": 1} | data
         devtools.send("Input.dispatchDragEvent", {"x": x, "y": y, "type": kind, "data": given})
+        page.evaluate("new Promise(requestAnimationFrame)")  # or it may refuse the drop
 
 
 @pytest.fixture
