@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 
 from docutils import nodes
 from formulas import mathml
@@ -47,10 +48,9 @@ def glossary(env: BuildEnvironment) -> dict[str, tuple[str, list[str]]]:
     for item in items(env):
         terms = [str(next(term.findall(nodes.Text))) for term in item.findall(nodes.term)]
         for term, other in zip(terms, terms[::-1], strict=True):
-            said = meaning(item[-1][0])
+            said, others = meaning(item[-1][0]), list[str]()
             if other != term:
-                said = f"<b>{html.escape(other)}</b>: {said}"
-            others = [word for part in split(other) for word in part] if other != term else []
+                said, others = f"<b>{html.escape(other)}</b>: {said}", [*chain(*split(other))]
             first, more = split(term)
             found |= dict.fromkeys(first, (said, others))
             names |= dict.fromkeys(more, (said, others))

@@ -21,9 +21,9 @@ def test_the_records_train_the_papers_model():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize(("model", "places"), [("row + column", 1), ("no places", 0)])
-def test_the_record_of_halves_trains_the_lessons_model(model, places):
-    mine = in_float64(defined(PAGE)["ViT"](answers=2, positions=places))
+@pytest.mark.parametrize(("model", "positions"), [("row + column", 1), ("no places", 0)])
+def test_the_record_of_halves_trains_the_lessons_model(model, positions):
+    mine = in_float64(defined(PAGE)["ViT"](answers=2, positions=positions))
     ours = halves.VisionTransformer(model, 2).double()
     missing, unknown = ours.load_state_dict(mine.state_dict(), strict=False)
     assert (missing, unknown) == (["every"], [])
